@@ -1,0 +1,10 @@
+#include "tensor/context.h"
+
+namespace tessera {
+
+Context& context() {
+  thread_local Context instance;
+  return instance;
+}
+
+}  // namespace tessera
