@@ -1,0 +1,72 @@
+#include "dist/plan/rounds.h"
+
+#include <algorithm>
+#include <ostream>
+
+#include "dist/plan/require.h"
+
+namespace tessera::plan {
+
+std::ostream& operator<<(std::ostream& out, const Range& range) {
+  return out << '[' << range.begin << ", " << range.end() << ')';
+}
+
+bool disjoint(std::vector<Range> ranges) {
+  std::erase_if(ranges, [](const Range& range) { return range.size == 0; });
+  std::ranges::sort(ranges, {}, &Range::begin);
+  const auto overlap = [](const Range& a, const Range& b) { return a.end() > b.begin; };
+  return std::ranges::adjacent_find(ranges, overlap) == ranges.end();
+}
+
+Range share(Index count, int ranks, int i) {
+  require_count("share", count);
+  require_rank("share", i, ranks);
+  const Index size = count / ranks, larger = count % ranks;
+  return {i * size + std::min<Index>(i, larger), size + (i < larger ? 1 : 0)};
+}
+
+std::vector<Range> shares(Index count, int ranks) {
+  require(ranks > 0, "shares", ranks, " ranks");
+  std::vector<Range> parts;
+  for (int i = 0; i < ranks; ++i) parts.push_back(share(count, ranks, i));
+  return parts;
+}
+
+Rounds concatenate(Rounds first, const Rounds& second) {
+  first.insert(first.end(), second.begin(), second.end());
+  return first;
+}
+
+Volume operator+(const Volume& a, const Volume& b) {
+  return {a.messages + b.messages, a.elements + b.elements};
+}
+
+Volume operator*(Index times, const Volume& volume) {
+  return {times * volume.messages, times * volume.elements};
+}
+
+Volume volume_of(const Range& range) { return {range.size > 0 ? 1 : 0, range.size}; }
+
+Traffic operator+(const Traffic& a, const Traffic& b) { return {a.sent + b.sent, a.received + b.received}; }
+
+Traffic traffic(const Rounds& rounds) {
+  Traffic total;
+  for (const Round& round : rounds)
+    for (const Step& step : round) total = total + Traffic{volume_of(step.send), volume_of(step.receive)};
+  return total;
+}
+
+void require_rank(const char* op, int rank, int ranks) {
+  require(rank >= 0 && rank < ranks, op, "rank ", rank, " of ", ranks, " ranks");
+}
+
+void require_count(const char* op, Index count) { require(count >= 0, op, "count is ", count); }
+
+void require_parts(const char* op, int rank, const std::vector<Range>& parts) {
+  require_rank(op, rank, static_cast<int>(parts.size()));
+  for (const Range& part : parts)
+    require(part.begin >= 0 && part.size >= 0, op, "part ", part, " has size ", part.size);
+  require(disjoint(parts), op, "the parts of the ", parts.size(), " ranks overlap");
+}
+
+}  // namespace tessera::plan
