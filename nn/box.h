@@ -30,6 +30,7 @@ std::string to_string(const Box& box);
 void for_each_run(const Box& box, const Shape& global, const std::function<void(Index, Index, Index)>& visit);
 
 /// Copies what `from_box` and `to_box` share from one tensor to the other; each tensor holds exactly its box.
+/// f32 and f64 convert to each other.
 void copy_overlap(const Tensor& from, const Box& from_box, const Tensor& to, const Box& to_box);
 
 }  // namespace tessera::nn

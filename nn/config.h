@@ -41,7 +41,8 @@ std::vector<std::string> preset_names();
 ModelConfig find_model(const std::string& name_or_file);
 
 nlohmann::json to_json(const ModelConfig& config);
-/// Absent keys are gpt-nano's, but kv_heads follows heads, ffn_dim follows dim (4 dim; 8/3 dim for SwiGLU) and name is "custom".
+/// Absent keys are gpt-nano's, but kv_heads follows heads, ffn_dim follows dim (4 dim; for SwiGLU 8/3 dim, up to a
+/// multiple of 32), and name is "custom".
 /// @throws std::invalid_argument for an unknown key, a wrong type, or what validate() refuses.
 ModelConfig config_from_json(const nlohmann::json& json);
 

@@ -10,7 +10,8 @@ namespace tessera::nn {
 
 /// A safetensors file in memory: 8 bytes of header length, a JSON header, data. Dtypes F32, F64, I32.
 struct SafeTensors {
-  std::vector<std::pair<std::string, Tensor>> tensors;  ///< in the order of the file's data; empty ones that share an offset by name
+  /// In the order of the file's data; tensors without data, which may share an offset, by name.
+  std::vector<std::pair<std::string, Tensor>> tensors;
   std::map<std::string, std::string> metadata;
 
   /// @throws std::invalid_argument naming the missing tensor and the file's number of tensors.

@@ -1,24 +1,22 @@
 #include "nn/train_step.h"
 
 #include <cmath>
-#include <stdexcept>
 
 #include "tensor/autograd.h"
 
 namespace tessera::nn {
-namespace {
 
-/// In one process a gradient is finished when backward is: the owned rows are what is there, or zero.
-void finish_gradients(const Parameters& parameters) {
-  for (const ParameterPtr& p : parameters) {
-    const Tensor& value = p->value;
-    const Tensor grad = value.grad();
-    p->owned_grad = p->owned_rows(
-        grad.defined() ? grad : Tensor::zeros(value.shape(), value.dtype(), Category::gradient));
-  }
+Tensor gradient_or_zero(const Parameter& parameter) {
+  const Tensor& value = parameter.value;
+  const Tensor grad = value.grad();
+  return grad.defined() ? grad : Tensor::zeros(value.shape(), value.dtype(), Category::gradient);
 }
 
-}  // namespace
+void own_gradients(const Parameters& parameters) {
+  for (const ParameterPtr& p : parameters) p->owned_grad = p->owned_rows(gradient_or_zero(*p));
+}
+
+double own_gradient_norm(const Parameters& parameters) { return std::sqrt(squared_grad_norm(parameters)); }
 
 double accumulate_gradients(Transformer& model, const std::vector<Batch>& microbatches, Index count,
                             const Pass& pass) {
@@ -33,16 +31,17 @@ double accumulate_gradients(Transformer& model, const std::vector<Batch>& microb
 }
 
 StepResult train_step(Transformer& model, Optimizer& optimizer, const Batch& batch,
-                      const StepOptions& options) {
+                      const StepOptions& options, const StepExchange& exchange) {
   const Parameters parameters = model.parameters();
-  const Index count = batch.num_targets();
   zero_grad(parameters);
+  const Index count = exchange.total_count(batch.num_targets());
   const Pass pass = {batch, options.seed, options.step, true};
   const double sum = accumulate_gradients(model, split(batch, options.microbatches), count, pass);
-  finish_gradients(parameters);
+  exchange.finish_gradients(parameters);
 
-  StepResult result = {count > 0 ? sum / static_cast<double>(count) : 0,
-                       std::sqrt(squared_grad_norm(parameters)), count};
+  const double loss = exchange.total_loss(sum);
+  const StepResult result = {count > 0 ? loss / static_cast<double>(count) : 0,
+                             exchange.gradient_norm(parameters), count};
   check_finite("loss", result.loss, options.step);
   check_finite("gradient norm", result.grad_norm, options.step);
   optimizer.step(options.lr, clip_scale(result.grad_norm, options.clip));
@@ -56,7 +55,7 @@ void check_finite(const char* what, double value, Index step) {
                        ", expected a finite number; a smaller --lr or a --clip may help");
 }
 
-double evaluate(Transformer& model, const std::vector<Batch>& batches) {
+double evaluate(Transformer& model, const std::vector<Batch>& batches, const StepExchange& exchange) {
   const NoGrad no_grad;
   double sum = 0;
   Index count = 0;
@@ -65,7 +64,9 @@ double evaluate(Transformer& model, const std::vector<Batch>& batches) {
     sum += loss.sum.item();
     count += loss.count;
   }
-  return count > 0 ? sum / static_cast<double>(count) : 0;
+  const double total = exchange.total_loss(sum);
+  const Index all = exchange.total_count(count);
+  return all > 0 ? total / static_cast<double>(all) : 0;
 }
 
 }  // namespace tessera::nn

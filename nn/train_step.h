@@ -1,5 +1,8 @@
 #pragma once
 
+#include <functional>
+#include <stdexcept>
+
 #include "nn/optimizer.h"
 #include "nn/transformer.h"
 
@@ -20,6 +23,24 @@ struct StepResult {
 double accumulate_gradients(Transformer& model, const std::vector<Batch>& microbatches, Index count,
                             const Pass& pass);
 
+/// What backward has left of a parameter's gradient, in the used box; zero where it never came.
+Tensor gradient_or_zero(const Parameter& parameter);
+/// What backward left here is finished: owned_grad is the owned rows of it.
+void own_gradients(const Parameters& parameters);
+double own_gradient_norm(const Parameters& parameters);
+
+/// What a step's numbers become where several processes train one model. As it stands: the numbers of one
+/// that trains alone.
+struct StepExchange {
+  /// Targets that count over all processes, from those here; called before the first backward.
+  std::function<Index(Index)> total_count = [](Index count) { return count; };
+  /// The sum of losses over all processes.
+  std::function<double(double)> total_loss = [](double loss) { return loss; };
+  /// Finishes the gradients that backward left here and sets each owned_grad.
+  std::function<void(const Parameters&)> finish_gradients = own_gradients;
+  /// Norm of the gradients of all parameters of the model, once each.
+  std::function<double(const Parameters&)> gradient_norm = own_gradient_norm;
+};
 struct StepOptions {
   Index microbatches = 1;
   double lr = 1e-3;
@@ -28,10 +49,10 @@ struct StepOptions {
   Index step = 0;
 };
 
-/// One step of one process: gradients, norm, clipping, update.
-/// @throws NonFiniteError before anything is updated.
+/// One step on the sequences held here: gradients, norm, clipping, update.
+/// @throws NonFiniteError, on all processes alike, before anything is updated.
 StepResult train_step(Transformer& model, Optimizer& optimizer, const Batch& batch,
-                      const StepOptions& options);
+                      const StepOptions& options, const StepExchange& exchange = {});
 
 /// The loss or the gradient norm of a step is not a finite number. Says which, its value, and the step.
 struct NonFiniteError : std::runtime_error {
@@ -39,7 +60,7 @@ struct NonFiniteError : std::runtime_error {
 };
 void check_finite(const char* what, double value, Index step);
 
-/// Mean loss over batches, as one sum over one count, without gradients or dropout.
-double evaluate(Transformer& model, const std::vector<Batch>& batches);
+/// Mean loss over all processes' batches, as one sum over one count, without gradients or dropout.
+double evaluate(Transformer& model, const std::vector<Batch>& batches, const StepExchange& exchange = {});
 
 }  // namespace tessera::nn

@@ -191,7 +191,8 @@ TEST(SaveSafeTensors, RefusesNamesThatCannotBe) {
 TEST(LoadSafeTensors, OrderOfNamesIsFree) {
   const TemporaryDirectory folder;
   const std::string header = R"({"a":{"dtype":"I32","shape":[1],"data_offsets":[8,12]},
-      "b":{"shape":[2],"data_offsets":[0,8],"dtype":"I32"}, "none":{"dtype":"F64","shape":[3,0],"data_offsets":[8,8]}}   )";
+      "b":{"shape":[2],"data_offsets":[0,8],"dtype":"I32"},
+      "none":{"dtype":"F64","shape":[3,0],"data_offsets":[8,8]}}   )";
   const SafeTensors loaded =
       load_safetensors(folder.file("a", file_of(header, std::string("\1\0\0\0\2\0\0\0\3\0\0\0", 12))));
   ASSERT_EQ(loaded.tensors.size(), 3u);

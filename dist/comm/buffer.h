@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <type_traits>
+#include <vector>
+
+#include "dist/plan/rounds.h"
+#include "tensor/tensor.h"
+
+namespace tessera::dist {
+
+/// What messages are made of. Bytes can be copied, not summed.
+enum class Element : std::uint8_t { byte, f32, f64, i32, i64 };
+Index bytes_of(Element element);
+const char* to_string(Element element);
+
+template <class T>
+constexpr Element element_of() {
+  if constexpr (std::is_same_v<T, float>) return Element::f32;
+  if constexpr (std::is_same_v<T, double>) return Element::f64;
+  if constexpr (std::is_same_v<T, std::int32_t>) return Element::i32;
+  if constexpr (std::is_same_v<T, std::int64_t>) return Element::i64;
+  static_assert(std::is_arithmetic_v<T> || std::is_same_v<T, std::byte>);
+  return Element::byte;
+}
+
+/// What the rounds' Combine::add does with a received element. max is NaN if any of its numbers is.
+enum class Reduction : std::uint8_t { sum, max };
+
+/// The memory a collective works on: a list of parts of one element type, taken as one long array. Holds its
+/// tensors, which must not be released meanwhile; spans are the caller's to keep until the work is done.
+class Buffer {
+ public:
+  Buffer() = default;
+  /// @throws std::invalid_argument for an undefined tensor, or tensors of different dtypes.
+  Buffer(const Tensor& tensor) : Buffer(std::vector<Tensor>{tensor}) {}
+  Buffer(std::vector<Tensor> tensors);
+  template <class T>
+  Buffer(std::span<T> values) : element_(element_of<T>()) {
+    append(values.data(), static_cast<Index>(values.size_bytes()) / bytes_of(element_));
+  }
+  template <class T>
+  requires(!std::is_same_v<T, Tensor>) Buffer(std::vector<T>& values) : Buffer(std::span<T>(values)) {}
+
+  Element element() const { return element_; }
+  Index count() const { return ends_.empty() ? 0 : ends_.back(); }
+  Index bytes(Index count) const { return count * bytes_of(element_); }
+
+  /// Where `range` begins, if it lies in one part; else null.
+  std::byte* in_place(const plan::Range& range) const;
+  /// Copies `range` to, or from, packed memory.
+  void pack(const plan::Range& range, std::byte* packed) const;
+  void unpack(const plan::Range& range, const std::byte* packed) const;
+  /// Combines packed elements into `range`, in place.
+  void combine(const plan::Range& range, const std::byte* packed, Reduction reduction) const;
+
+ private:
+  void append(void* data, Index count);
+  std::size_t part_at(Index position) const;
+  template <class Body>
+  void for_each_piece(const plan::Range& range, Body&& body) const;
+
+  Element element_ = Element::byte;
+  std::vector<std::byte*> begins_;  // of the parts; none is empty
+  std::vector<Index> ends_;         // where they end in the long array
+  std::vector<Tensor> tensors_;
+};
+
+}  // namespace tessera::dist

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <array>
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "dist/comm/comm.h"
+#include "dist/comm/mpi_internal.h"
+
+namespace tessera::dist {
+
+class Execution;
+
+/// What a Comm is a handle on.
+struct CommState {
+  CommState(MPI_Comm mpi_comm, std::shared_ptr<Progress> progress_of_job)
+      : mpi(mpi_comm), progress(std::move(progress_of_job)) {}
+  /// Frees the MPI communicator unless MPI has ended.
+  ~CommState();
+  CommState(const CommState&) = delete;
+  CommState& operator=(const CommState&) = delete;
+
+  MPI_Comm mpi;  ///< may have ranks of other groups, too; MPI_COMM_NULL for a single rank
+  std::shared_ptr<Progress> progress;
+  int rank = 0;
+  std::vector<int> mpi_ranks = {0};    ///< of each rank, in `mpi`
+  std::vector<int> world_ranks = {0};  ///< of each rank, in the job
+  std::vector<int> nodes = {0};        ///< of each rank
+  int cores_on_node = 1;
+  CommName name;
+  std::array<std::array<Counter, kNumAlgorithms>, kNumKinds> counters{};
+
+  Index num_collectives = 0;                 ///< begun so far
+  std::deque<const Execution*> collectives;  ///< those not finished, oldest first
+  Index in_flight_bytes = 0;                 ///< of all collectives here
+
+  int size() const { return static_cast<int>(mpi_ranks.size()); }
+  Counter& counter(Kind kind, Algorithm algorithm) {
+    return counters[static_cast<std::size_t>(kind)][static_cast<std::size_t>(algorithm)];
+  }
+};
+
+/// A duplicate of `mpi`, made while `progress` runs. Collective over its ranks.
+MPI_Comm duplicate_mpi(MPI_Comm mpi, Progress& progress);
+
+/// The communicator of `members`, ranks of `comm` with this one among them, in their order. Collective over
+/// comm, whose ranks are all in exactly one group; all_alone: each has one of its own.
+Comm group(const Comm& comm, const std::vector<int>& members, bool all_alone, CommName name);
+
+}  // namespace tessera::dist

@@ -1,0 +1,95 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "dist/comm/buffer.h"
+#include "dist/comm/comm_internal.h"
+#include "dist/comm/work.h"
+#include "dist/plan/rounds.h"
+#include "tensor/storage.h"
+
+namespace tessera::dist {
+
+/// The state of rounds being executed.
+///
+/// Messages are cut into segments. What is posted together is a *group*: the k-th segment of every message of
+/// a round. Groups are posted in order, (round, k), each as soon as there is room for it among the bytes in
+/// flight and its data is there; a group need not wait for earlier ones to finish, so rounds overlap. Within
+/// a group receives are posted in step order, and sends are, so that the n-th piece from a to b meets b's
+/// n-th from a.
+///
+/// No deadlock: a group waits for nothing but earlier groups (by induction those finish on all ranks), and
+/// all of its pieces are posted without waiting for each other.
+class Execution {
+ public:
+  Execution(std::shared_ptr<CommState> comm, Buffer buffer, plan::Rounds rounds, const RunOptions& options,
+            int tag);
+
+  /// Posts what can be posted now.
+  void start();
+  /// Does at most one segment's work; whether anything happened.
+  bool advance();
+  /// From now on this rank does nothing but wait for it.
+  void await() { awaited_ = true; }
+  bool done() const { return round_ == rounds_.size() && pieces_.empty(); }
+  Counter& counter() { return counter_; }
+  Progress& progress() { return *comm_->progress; }
+
+ private:
+  enum class Direction { send, receive };
+
+  // A posted piece: until it is sent, or received and combined.
+  struct Piece {
+    Direction direction = Direction::send;
+    plan::Range range{};  // of the buffer; empty for a packed send, which the buffer need not wait for
+    std::size_t round = 0;
+    int peer = -1;
+    Index bytes = 0;
+    plan::Combine combine = plan::Combine::copy;
+    std::unique_ptr<Storage> scratch{};  // null: in place
+    bool arrived = false;
+  };
+
+  bool collective() const { return options_.kind != Kind::point_to_point; }
+  plan::Range segment(const plan::Range& message) const;
+  bool room() const;
+  bool can_combine(const Piece& piece) const;
+  bool can_send(const plan::Range& range) const;
+  bool can_overwrite(const plan::Range& range) const;
+
+  bool collect();
+  bool combine_one();
+  bool post();
+  bool post_receive(const plan::Step& step);
+  bool post_send(const plan::Step& step);
+  void add_piece(Piece piece, MPI_Request request);
+  std::byte* scratch_for(Piece& piece);
+  void count_in_flight(Index bytes);
+  void next_group();
+  void drop_finished();
+  void finish_if_done();
+  void check_size(const Piece& piece, const MPI_Status& status) const;
+
+  std::shared_ptr<CommState> comm_;
+  Buffer buffer_;
+  plan::Rounds rounds_;
+  RunOptions options_;
+  int tag_;
+  Index segment_size_;  // elements
+  Counter& counter_;
+
+  std::size_t round_ = 0, next_receive_ = 0, next_send_ = 0;  // the group being posted, and its steps
+  Index segment_ = 0;
+
+  std::vector<Piece> pieces_;
+  std::vector<MPI_Request> requests_;  // one per piece; null once it has arrived
+  std::vector<MPI_Status> statuses_;
+  std::vector<int> completed_;
+  Index in_flight_bytes_ = 0;
+  int num_requests_ = 0;
+  bool awaited_ = false;
+  bool worked_ = false;  // this advance() has packed or combined a segment
+};
+
+}  // namespace tessera::dist

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "dist/comm/comm.h"
+#include "dist/comm/grid.h"
+
+namespace tessera::dist {
+
+/// How many ranks share the work along each axis. Their product is the number of ranks; dp = 0 stands for
+/// what is left.
+struct Degrees {
+  int pp = 1, dp = 0, cp = 1, tp = 1;
+};
+/// "pp=1 dp=2 cp=1 tp=2"
+std::string to_string(const Degrees& degrees);
+
+/// `degrees` with dp filled in. @throws std::invalid_argument with all values if they do not make up `ranks`.
+Degrees complete(Degrees degrees, int ranks);
+
+class Mesh;
+
+/// A named axis, as this rank sees it: a value handle.
+class Axis {
+ public:
+  const std::string& name() const { return name_; }
+  int size() const;
+  /// This rank's coordinate.
+  int rank() const;
+  /// The communicator of the ranks along this axis for `purpose`. Made by its first use, which is collective
+  /// over the whole mesh.
+  Comm comm(const std::string& purpose) const;
+
+ private:
+  friend Mesh;
+  struct State;
+  Axis(std::shared_ptr<State> mesh, std::string name, Grid::Names atomic_axes)
+      : mesh_(std::move(mesh)), name_(std::move(name)), atomic_axes_(std::move(atomic_axes)) {}
+
+  std::shared_ptr<State> mesh_;
+  std::string name_;
+  Grid::Names atomic_axes_;
+};
+
+/// The ranks of `world` on a grid, outer to inner pp, dp, cp, tp: ranks that differ in tp alone are
+/// neighbours.
+class Mesh {
+ public:
+  /// @throws std::invalid_argument as complete() does.
+  Mesh(const Comm& world, const Degrees& degrees);
+
+  const Comm& world() const;
+  const Grid& grid() const;
+  const Degrees& degrees() const { return degrees_; }
+  /// "pp", "dp", "cp" or "tp". @throws std::invalid_argument for another name.
+  Axis axis(const std::string& name) const;
+  /// Several at once, as one axis: product({"dp", "cp"}) is where dense gradients are summed.
+  Axis product(const Grid::Names& names) const;
+  /// All communicators made so far, for reports.
+  const std::vector<Comm>& comms() const;
+
+ private:
+  Degrees degrees_;
+  std::shared_ptr<Axis::State> state_;
+};
+
+}  // namespace tessera::dist

@@ -1,0 +1,74 @@
+#include "dist/comm/progress.h"
+
+#include <sched.h>
+#include <time.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "dist/comm/execution_internal.h"
+#include "tensor/context.h"
+
+namespace tessera::dist {
+namespace {
+
+// How to wait for others. Yielding answers at once where each rank has a core. Where they share one, those
+// that only yield still take their fair share of it from those that compute; so who has waited for long
+// sleeps. Measured on 2 cores, mean of an 8-byte all_reduce of 8 ranks: 7.4 to 8.6 ms without sleeping, 2.5
+// ms sleeping after 100 us, 0.9 to 1.4 ms after 20 us. But 2 ranks lose 20 to 40 % at 1 MiB by sleeping after
+// 20 us, and nothing after 100 us.
+class Patience {
+ public:
+  explicit Patience(bool crowded) : yield_s_(crowded ? 20e-6 : 100e-6) {}
+
+  void reset() { since_s_ = 0; }
+
+  void pause() {
+    const double time_s = now_s();
+    if (since_s_ == 0) since_s_ = time_s;
+    const double waited_s = time_s - since_s_;
+    if (waited_s < yield_s_)
+      sched_yield();
+    else
+      nap(std::clamp(waited_s / 8, 50e-6, 500e-6));
+  }
+
+ private:
+  static void nap(double seconds) {
+    const timespec time{0, static_cast<long>(seconds * 1e9)};
+    nanosleep(&time, nullptr);
+  }
+
+  double yield_s_, since_s_ = 0;
+};
+
+}  // namespace
+
+double now_s() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+Progress::~Progress() = default;
+
+bool Progress::advance(bool all) {
+  if (busy_ || active_.empty()) return false;
+  const Scoped<bool> busy(busy_, true);
+  bool any = false;
+  for (std::size_t i = 0; i < active_.size() && (all || !any); ++i) any |= active_[i]->advance();
+  if (any) std::erase_if(active_, [](const auto& execution) { return execution->done(); });
+  return any;
+}
+
+bool Progress::poll() { return advance(false); }
+
+void Progress::wait_until(const std::function<bool()>& done) {
+  Patience patience(crowded_);
+  while (!done()) {
+    if (advance(true))
+      patience.reset();
+    else
+      patience.pause();
+  }
+}
+
+}  // namespace tessera::dist

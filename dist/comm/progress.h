@@ -1,0 +1,44 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+namespace tessera::dist {
+
+class Execution;
+
+/// Everything that is under way on this rank, and the only place where it waits: MPICH's own blocking calls
+/// spin, which ruins a machine with more ranks than cores.
+class Progress {
+ public:
+  Progress() = default;
+  ~Progress();
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  /// Does at most one segment's work, of the oldest operation that has some; whether it did. Cheap if there
+  /// is nothing to do; does nothing from within itself. What an op observer calls.
+  bool poll();
+  /// Makes progress until done(); in between yields the processor, and after a while sleeps for short times.
+  void wait_until(const std::function<bool()>& done);
+  /// Whether nothing is under way.
+  bool idle() const { return active_.empty(); }
+
+  /// Whether ranks share cores here, so that waiting for long takes time from others.
+  void set_crowded(bool crowded) { crowded_ = crowded; }
+
+  /// From now on `execution` makes progress here, and lives until it is done.
+  void add(std::shared_ptr<Execution> execution) { active_.push_back(std::move(execution)); }
+
+ private:
+  bool advance(bool all);
+
+  std::vector<std::shared_ptr<Execution>> active_;  // oldest first
+  bool busy_ = false, crowded_ = true;
+};
+
+/// Seconds of a steady clock.
+double now_s();
+
+}  // namespace tessera::dist

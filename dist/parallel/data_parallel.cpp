@@ -1,0 +1,28 @@
+#include "dist/parallel/data_parallel.h"
+
+#include "dist/plan/rounds.h"
+
+namespace tessera::dist {
+
+void data_parallel(PlacementTable& table, const Axis& dp) {
+  for (const nn::ParameterPtr& p : table.parameters()) {
+    table.declare(p, dp.name(), {.held = Held::replicated, .gradient = Share::partial});
+  }
+}
+
+nn::Batch data_share(const nn::Dataset& data, const Axis& dp, std::uint64_t seed, Index step,
+                     Index batch_size) {
+  const plan::Range share = plan::share(batch_size, dp.size(), dp.rank());
+  return data.batch(seed, step, batch_size, share.begin, share.size);
+}
+
+std::vector<nn::Batch> data_share(const std::vector<nn::Batch>& batches, const Axis& dp) {
+  std::vector<nn::Batch> mine;
+  for (std::size_t i = static_cast<std::size_t>(dp.rank()); i < batches.size();
+       i += static_cast<std::size_t>(dp.size())) {
+    mine.push_back(batches[i]);
+  }
+  return mine;
+}
+
+}  // namespace tessera::dist

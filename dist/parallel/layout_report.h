@@ -1,0 +1,30 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "dist/parallel/placement.h"
+#include "nn/transformer.h"
+
+namespace tessera::dist {
+
+/// A parameter as this rank holds it, and the type of the module that uses it.
+struct HeldParameter {
+  std::string module, name;
+  Shape global_shape;
+  nn::Box used, owned;
+  std::string placement;
+};
+
+/// What became of a model: read it to see that what was asked for happened.
+struct LayoutReport {
+  std::vector<HeldParameter> parameters;
+  Index num_used = 0, num_owned = 0;  ///< elements here
+};
+
+LayoutReport layout_report(const nn::Transformer& model, const PlacementTable& table);
+
+/// A table for people: parameters that differ in their block's number alone share a line.
+std::string to_string(const LayoutReport& report);
+
+}  // namespace tessera::dist

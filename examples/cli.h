@@ -1,0 +1,83 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "dist/comm/mesh.h"
+#include "nn/block.h"
+#include "nn/config.h"
+#include "nn/generate.h"
+#include "nn/optimizer.h"
+#include "nn/schedule.h"
+#include "tensor/dtype.h"
+
+namespace CLI {
+class App;
+}
+
+namespace tessera {
+
+/// A preset or a file, and what to change in it.
+struct ModelOptions {
+  std::string model = "gpt-nano";
+  std::optional<Index> layers{}, dim{}, heads{}, kv_heads{}, ffn_dim{}, context{}, vocab{};
+  std::optional<nn::Norm> norm{};
+  std::optional<nn::Position> position{};
+  std::optional<nn::MlpKind> mlp{};
+  std::optional<bool> tied{};
+  std::optional<double> dropout{};
+};
+
+/// The model the options describe. Another dim keeps the ratio of ffn_dim to dim; where kv_heads equals heads
+/// it goes on doing so. @throws std::invalid_argument for an unknown model or what nn::validate refuses.
+nn::ModelConfig configure(const ModelOptions& options);
+
+/// Cores of the affinity mask, shared among the ranks on this node; at least 1.
+int default_threads(int ranks_on_node = 1);
+
+struct TrainOptions {
+  ModelOptions model;
+  dist::Degrees degrees;
+  dist::Algorithm algorithm = dist::Algorithm::automatic;
+  Index microbatches = 1;
+  nn::Recompute recompute = nn::Recompute::none;
+  std::string data;  ///< empty: the corpus that is built in
+  Index batch = 16, steps = 300;
+  std::optional<Index> eval_every;  ///< default: 5 times per run
+  double lr = 2e-3;
+  Index warmup = 20;
+  nn::Decay lr_decay = nn::Decay::cosine;
+  nn::OptimizerOptions optimizer;
+  double clip = 1;
+  std::uint64_t seed = 1;
+  DType dtype = DType::f32;
+  std::optional<int> threads;  ///< default: default_threads(ranks on this node)
+  std::string save, json;      ///< empty: not asked for
+
+  Index steps_between_validations() const { return eval_every.value_or((steps + 4) / 5); }
+  bool bytes_as_tokens() const { return !data.ends_with(".u16"); }
+};
+
+struct GenerateOptions {
+  std::string checkpoint, prompt = "The ";
+  nn::SamplingOptions sampling;
+  int threads = default_threads();
+};
+
+struct BenchOptions {
+  enum class Kind { step, gemm } kind = Kind::step;
+  ModelOptions model;
+  nn::Recompute recompute = nn::Recompute::none;
+  Index batch = 16, steps = 10, warmup_steps = 3;
+  DType dtype = DType::f32;
+  int threads = default_threads();
+  std::string json;
+};
+
+/// The flags of a program: parsing sets `options`, which must outlive `app`.
+void add_flags(CLI::App& app, TrainOptions& options);
+void add_flags(CLI::App& app, GenerateOptions& options);
+void add_flags(CLI::App& app, BenchOptions& options);
+
+}  // namespace tessera

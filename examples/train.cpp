@@ -1,0 +1,176 @@
+// Trains a transformer on a text, on as many ranks as mpirun starts.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "dist/parallel/data_parallel.h"
+#include "dist/parallel/parallelize.h"
+#include "examples/cli.h"
+#include "examples/corpus.h"
+#include "examples/files.h"
+#include "examples/gemm_peak.h"
+#include "examples/memory_check.h"
+#include "examples/process.h"
+#include "examples/program.h"
+#include "examples/progress.h"
+#include "examples/train_report.h"
+#include "nn/data.h"
+#include "nn/model_file.h"
+#include "nn/train_step.h"
+#include "tensor/threads.h"
+
+namespace tessera {
+namespace {
+
+constexpr Index kValidationTokens = 1 << 16;  // enough for two digits, whatever the size of the file
+
+nn::Dataset open_data(const std::string& path, const nn::ModelConfig& config) {
+  if (!path.empty()) return nn::Dataset::from_file(path, config.context, config.vocab);
+  check(config.vocab >= 256, "--vocab", "got ", config.vocab,
+        ", expected at least 256 for the built-in text's bytes");
+  return nn::Dataset::from_bytes(tessera_corpus(), "the built-in text", config.context);
+}
+
+/// The batch of one rank.
+Index sequences_here(const TrainOptions& options, const dist::Axis& dp) {
+  return (options.batch + dp.size() - 1) / dp.size();
+}
+
+/// What this rank evaluates, in batches no larger than a training step's microbatch.
+std::vector<nn::Batch> validation_batches(const nn::Dataset& data, const nn::ModelConfig& config,
+                                          const TrainOptions& options, const dist::Axis& dp) {
+  const Index all =
+      std::min(data.num_validation_sequences(), std::max<Index>(1, kValidationTokens / config.context));
+  const Index size = (sequences_here(options, dp) + options.microbatches - 1) / options.microbatches;
+  std::vector<nn::Batch> batches;
+  for (Index first = 0; first < all; first += size) {
+    batches.push_back(data.validation(first, std::min(size, all - first)));
+  }
+  return dist::data_share(batches, dp);
+}
+
+/// One run: what stays the same from step to step.
+struct Training {
+  const TrainOptions& options;
+  const dist::Mesh& mesh;
+  const nn::Dataset& data;
+  nn::Transformer& model;
+  nn::StepExchange exchange;
+
+  dist::Axis dp() const { return mesh.axis("dp"); }
+  bool speaks() const { return mesh.world().rank() == 0; }
+  /// Signals reach ranks at different times; all stop after the same step.
+  bool interrupted() const { return dist::max(mesh.world(), dist::interrupted()) != 0; }
+};
+
+StepRecord timed_step(const Training& run, nn::Optimizer& optimizer, Index step) {
+  const TrainOptions& o = run.options;
+  StepClock clock([&] { return communication_s(run.mesh); });
+  const nn::Batch batch = dist::data_share(run.data, run.dp(), o.seed, step, o.batch);
+  clock.data_done();
+  const double lr = nn::learning_rate({o.lr, o.warmup, o.steps, o.lr_decay}, step);
+  const nn::StepOptions options = {o.microbatches, lr, o.clip, o.seed, step};
+  const nn::StepResult result = nn::train_step(run.model, optimizer, batch, options, run.exchange);
+  return {step, result.loss, result.grad_norm, result.tokens, lr, clock.stop()};
+}
+
+/// All steps, or as many as there are before an interrupt.
+History train(const Training& run) {
+  const TrainOptions& o = run.options;
+  const std::vector<nn::Batch> held_out = validation_batches(run.data, run.model.config(), o, run.dp());
+  nn::Optimizer optimizer(run.model.parameters(), o.optimizer);
+  Progress progress(o.steps, run.speaks());
+  History history;
+  for (Index done = 1; done <= o.steps; ++done) {
+    if (run.interrupted()) {
+      progress.line(fmt::format("interrupted after {} of {} steps", history.steps.size(), o.steps));
+      break;
+    }
+    history.steps.push_back(timed_step(run, optimizer, done - 1));
+    progress.step(history.steps.back());
+    if (done % o.steps_between_validations() == 0 || done == o.steps) {
+      const double loss = nn::evaluate(run.model, held_out, run.exchange);
+      nn::check_finite("validation loss", loss, done);
+      history.validation.push_back({done, loss});
+      progress.line(fmt::format("step {}  {}", done, validation_text(o, loss)));
+    }
+  }
+  return history;
+}
+
+/// What all ranks could reach together: rank 0's best rate, alone, for each rank that has cores of its own.
+double peak_gemm(const TrainOptions& options, const dist::Comm& world) {
+  double peak = 0;
+  if (world.rank() == 0) peak = gemm_peak(options.dtype);
+  const double threads = context().threads * world.ranks_on_node();
+  return dist::max(world, peak) * world.size() * std::min(1.0, available_cores() / threads);
+}
+
+RankReport rank_report(const Training& run, const History& history) {
+  RankReport report = {
+      host_name(), median_times(history), {}, peak_rss_bytes(), nn::count_elements(run.model.parameters())};
+  for (int i = 0; i < kNumCategories; ++i) {
+    report.peak_bytes.push_back(context().ledger.peak_bytes(static_cast<Category>(i)));
+  }
+  return report;
+}
+
+/// Table, loss curve and files.
+void finish(const Training& run, const History& history) {
+  const TrainOptions& o = run.options;
+  if (!o.save.empty() && run.speaks()) nn::save_model(o.save, run.model, std::ssize(history.steps));
+  const TrainReport report = {o,
+                              run.model.config(),
+                              run.mesh,
+                              history,
+                              gather(run.mesh.world(), rank_report(run, history)),
+                              context().ledger,
+                              peak_gemm(o, run.mesh.world())};
+  if (!run.speaks()) return;
+  print_report(report);
+  if (!o.json.empty()) write_file(o.json, to_json(report).dump(1) + "\n");
+  if (!o.save.empty()) fmt::print("model saved in {}\n", o.save);
+  if (!o.json.empty()) fmt::print("measurements in {}\n", o.json);
+}
+
+int run(const TrainOptions& options, const dist::Comm& world) {
+  context().threads = options.threads.value_or(default_threads(world.ranks_on_node()));
+  const nn::ModelConfig config = configure(options.model);
+  const nn::Dataset data = open_data(options.data, config);
+  const dist::Mesh mesh(world, options.degrees);
+  nn::Transformer model(config);
+  check_memory(model, {sequences_here(options, mesh.axis("dp")), options.microbatches, options.dtype,
+                       options.optimizer});
+  on_first_rank(world, [&] {
+    check_writable_file("--json", options.json);
+    check_writable_folder("--save", options.save);
+  });
+
+  const dist::Parallel parallel = dist::parallelize(
+      model, mesh,
+      {.seed = options.seed, .dtype = options.dtype, .collectives = {.algorithm = options.algorithm}});
+  model.set_recompute(options.recompute);
+  const Training training = {options, mesh, data, model, parallel.exchange};
+  if (training.speaks()) print_header(options, config, parallel.report.num_used, data, mesh);
+  try {
+    const History history = train(training);
+    finish(training, history);
+    return std::ssize(history.steps) < options.steps ? kInterrupted : 0;
+  } catch (const nn::NonFiniteError& error) {
+    if (training.speaks()) fmt::print(stderr, "train: {}\n", error.what());
+    return 1;
+  }
+}
+
+}  // namespace
+}  // namespace tessera
+
+int main(int argc, char** argv) {
+  tessera::TrainOptions options;
+  return tessera::run_on_ranks(
+      argc, argv, {"train", "Trains a transformer on a text."},
+      [&](CLI::App& app) { add_flags(app, options); },
+      [&](const tessera::dist::Comm& world) { return tessera::run(options, world); });
+}

@@ -1,0 +1,80 @@
+#!/usr/bin/env bash
+# How jobs end: exit status, what is on stderr, and within what time.
+# usage: launch_test.sh PROGRAM MPIRUN [FLAG...]
+set -uo pipefail
+program=$1
+shift
+mpirun=("$@")
+errors=$(mktemp)
+trap 'rm -f "$errors"' EXIT
+failures=0
+
+# expect SECONDS STATUS STDERR RANKS HOW: STDERR is a pattern for all of it, with lines joined by |; 0 ranks: no launcher.
+expect() {
+  local seconds=$1 status=$2 pattern=$3 ranks=$4 how=$5 begin=$SECONDS launcher=()
+  [ "$ranks" = 0 ] || launcher=("${mpirun[@]}" -n "$ranks")
+  timeout -k 5 60 "${launcher[@]}" "$program" "$how" 2>"$errors"
+  judge $? "$((SECONDS - begin))" "$how"
+}
+
+# judge ACTUAL_STATUS ACTUAL_SECONDS HOW: by the caller's seconds, status and pattern.
+judge() {
+  local text
+  text=$(paste -sd '|' "$errors")
+  if [ "$1" = "$status" ] && [ "$2" -le "$seconds" ] && [[ $text =~ ^$pattern$ ]]; then return; fi
+  echo "$3: status $1, expected $status; $2 s, at most $seconds; stderr \"$text\", expected \"$pattern\""
+  failures=$((failures + 1))
+}
+
+# interrupt STATUS STDERR TIMES RANKS HOW: sends SIGTERM so many times once all ranks are ready.
+interrupt() {
+  local status=$1 pattern=$2 times=$3 ranks=$4 how=$5 begin=$SECONDS seconds=5 launcher=()
+  [ "$ranks" = 0 ] || launcher=("${mpirun[@]}" -n "$ranks")
+  : >"$errors"  # of the call before
+  "${launcher[@]}" "$program" "$how" 2>"$errors" &
+  local job=$!
+  until grep -q ready "$errors" || [ $((SECONDS - begin)) -gt 20 ]; do sleep 0.05; done
+  begin=$SECONDS
+  for ((i = 0; i < times; ++i)); do kill -TERM "$job"; sleep 0.3; done
+  wait "$job"
+  judge $? "$((SECONDS - begin))" "$how"
+}
+
+layout='\[layout\] tp is 3 but there are 4 heads'
+
+# Without a launcher.
+expect 5 0 '' 0 well
+expect 5 2 "$layout" 0 refused
+expect 5 1 'no such file' 0 thrown
+
+# All ranks alike.
+expect 10 0 '' 4 well
+expect 10 3 '' 4 status
+expect 10 2 "$layout" 4 refused
+expect 10 2 '(\[layout\] seen by [0-2]\|?){3}' 3 refused-differently
+expect 10 0 '' 3 without-a-handle
+
+# One rank ends the others.
+expect 5 1 'rank 3: no such file' 4 thrown
+expect 5 1 'rank 1: no such file' 2 thrown-while-others-compute
+expect 5 1 'rank 1: no such file' 2 thrown-in-a-thread
+expect 10 1 'rank 2: \[op\] x is \[3\]' 3 refused-by-one
+expect 10 1 'rank 2: \[op\] x is \[3\]' 3 refused-by-one-at-the-end
+expect 10 1 'rank 2: messages without a match at the end' 3 unmatched
+expect 5 1 'rank [01]: .*(Message truncated|\[all_reduce\] on world: rank 1 got 16 bytes from rank 0, expected 24).*' \
+  2 wrong-count
+
+# The wrong launcher.
+wrong='started by .* as one of 4 processes, but built against another MPI \(.*\), which sees 1; start it with .*'
+OMPI_COMM_WORLD_SIZE=4 OMPI_COMM_WORLD_RANK=0 expect 5 2 "$wrong" 0 well
+OMPI_COMM_WORLD_SIZE=4 OMPI_COMM_WORLD_RANK=1 expect 5 2 '' 0 well
+SLURM_STEP_NUM_TASKS=4 SLURM_PROCID=0 expect 5 2 "$wrong" 0 well
+OMPI_COMM_WORLD_SIZE=1 SLURM_STEP_NUM_TASKS=4 expect 5 0 '' 0 well
+SLURM_STEP_NUM_TASKS=4 expect 10 0 '' 1 well
+
+# Signals: the first one asks, the second ends.
+interrupt 0 'ready\|.*stopping; once more ends at once' 1 2 interrupted
+interrupt 0 'ready\|.*stopping; once more ends at once' 1 0 interrupted
+interrupt 143 'ready\|.*stopping; once more ends at once' 2 0 deaf
+
+[ "$failures" = 0 ]
