@@ -163,7 +163,7 @@ void add_optimizer_flags(CLI::App& app, TrainOptions& o) {
 
 }  // namespace
 
-int default_threads(int ranks_on_node) { return std::max(1, available_cores() / ranks_on_node); }
+int default_threads() { return available_cores(); }
 
 nn::ModelConfig configure(const ModelOptions& o) {
   nn::ModelConfig config = nn::find_model(o.model);

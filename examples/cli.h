@@ -33,8 +33,8 @@ struct ModelOptions {
 /// it goes on doing so. @throws std::invalid_argument for an unknown model or what nn::validate refuses.
 nn::ModelConfig configure(const ModelOptions& options);
 
-/// Cores of the affinity mask, shared among the ranks on this node; at least 1.
-int default_threads(int ranks_on_node = 1);
+/// Cores of the affinity mask.
+int default_threads();
 
 struct TrainOptions {
   ModelOptions model;
@@ -43,16 +43,16 @@ struct TrainOptions {
   Index microbatches = 1;
   nn::Recompute recompute = nn::Recompute::none;
   std::string data;  ///< empty: the corpus that is built in
-  Index batch = 16, steps = 300;
+  Index batch = 32, steps = 300;
   std::optional<Index> eval_every;  ///< default: 5 times per run
-  double lr = 2e-3;
-  Index warmup = 20;
+  double lr = 4e-3;
+  Index warmup = 30;
   nn::Decay lr_decay = nn::Decay::cosine;
   nn::OptimizerOptions optimizer;
   double clip = 1;
   std::uint64_t seed = 1;
   DType dtype = DType::f32;
-  std::optional<int> threads;  ///< default: default_threads(ranks on this node)
+  std::optional<int> threads;  ///< default: the node's cores, shared among its ranks
   std::string save, json;      ///< empty: not asked for
 
   Index steps_between_validations() const { return eval_every.value_or((steps + 4) / 5); }

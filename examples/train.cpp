@@ -105,7 +105,7 @@ double peak_gemm(const TrainOptions& options, const dist::Comm& world) {
   double peak = 0;
   if (world.rank() == 0) peak = gemm_peak(options.dtype);
   const double threads = context().threads * world.ranks_on_node();
-  return dist::max(world, peak) * world.size() * std::min(1.0, available_cores() / threads);
+  return dist::max(world, peak) * world.size() * std::min(1.0, world.cores_on_node() / threads);
 }
 
 RankReport rank_report(const Training& run, const History& history) {
@@ -136,7 +136,7 @@ void finish(const Training& run, const History& history) {
 }
 
 int run(const TrainOptions& options, const dist::Comm& world) {
-  context().threads = options.threads.value_or(default_threads(world.ranks_on_node()));
+  context().threads = options.threads.value_or(std::max(1, world.cores_on_node() / world.ranks_on_node()));
   const nn::ModelConfig config = configure(options.model);
   const nn::Dataset data = open_data(options.data, config);
   const dist::Mesh mesh(world, options.degrees);

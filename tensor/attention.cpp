@@ -17,9 +17,9 @@
 namespace tessera {
 namespace {
 
-constexpr Index kBlock =
-    64;  // queries of a block: smaller skips more above the diagonal, larger makes better GEMMs
-constexpr Index kChunk = 512;  // keys of a chunk: a block's scores, 128 KiB of f32, stay in the second cache
+// Queries of a block: fewer skip more above the diagonal, more make better GEMMs; 48 to 128 differ by 3 %.
+constexpr Index kBlock = 96;
+constexpr Index kChunk = 512;  // keys of a chunk: a block's scores, 192 KiB of f32, stay in the second cache
 
 struct Sizes {
   Index batch, queries, keys, heads, kv_heads, head_dim, diagonal;

@@ -3,6 +3,7 @@
 #include <cblas.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "tensor/check.h"
@@ -29,14 +30,15 @@ constexpr Index kRowUnit = 48;  // OpenBLAS's kernels end on it, so a cut there 
 
 Index round_up(Index size, Index unit) { return (size + unit - 1) / unit * unit; }
 
-/// About 4 ms at 100 GFLOP/s, whole units, at least 6 of them; no longer than a thread's share.
+/// Panels of about 4 ms at 100 GFLOP/s but at least 6 units, all alike, one at least for each thread. A
+/// product of up to one and a half of them stays whole: the second panel would pack all of b once more.
 Index panel_rows(Index m, Index n, Index k) {
   const double row_flops = std::max(1.0, 2.0 * static_cast<double>(n) * static_cast<double>(k));
-  const Index by_time = static_cast<Index>(std::min(4e8 / row_flops, 1e9)) / kRowUnit * kRowUnit;
-  const Index panel = std::max(6 * kRowUnit, by_time);
-  const Index threads = context().threads;
-  if (threads == 1 || static_cast<double>(m) * row_flops < 1e6) return panel;
-  return std::min(panel, round_up((m + threads - 1) / threads, kRowUnit));
+  const double panel = std::max(6.0 * kRowUnit, 4e8 / row_flops);
+  const Index threads =
+      static_cast<double>(m) * row_flops < 1e6 ? 1 : context().threads;  // a team costs 5 us or so
+  const Index panels = std::max<Index>(threads, std::llround(static_cast<double>(m) / panel));
+  return std::max(kRowUnit, round_up((m + panels - 1) / panels, kRowUnit));
 }
 
 template <class T>

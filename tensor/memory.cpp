@@ -67,6 +67,8 @@ class Region {
       void* base = mmap(nullptr, static_cast<std::size_t>(limit_), PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
       if (base == MAP_FAILED) continue;
+      madvise(base, static_cast<std::size_t>(limit_),
+              MADV_HUGEPAGE);  // packing for GEMMs strides over many pages
       base_ = static_cast<std::byte*>(base);
       return;
     }

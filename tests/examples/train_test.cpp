@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <csignal>
 
+#include "examples/history.h"
 #include "tests/examples/child.h"
 
 namespace tessera {
@@ -72,15 +73,13 @@ TEST(Train, JsonHasTheFields) {
   EXPECT_GT(run["mfu"], 0);
 }
 
-TEST(Train, PartsOfAStepAddUpAndOtherIsSmall) {
-  const json run = measured({"--steps", "10"});
-  double step_s = 0, other_s = 0;
-  for (const json& step : run["steps"]) {
+TEST(Train, OtherIsASmallPartOfAStep) {
+  std::vector<double> shares;
+  for (const json& step : measured({"--steps", "11"})["steps"]) {
     for (const char* part : {"compute_s", "optimizer_s", "data_s", "other_s"}) EXPECT_GT(step[part], 0);
-    step_s += step["step_s"].get<double>();
-    other_s += step["other_s"].get<double>();
+    shares.push_back(step["other_s"].get<double>() / step["step_s"].get<double>());
   }
-  EXPECT_LT(other_s, 0.2 * step_s);
+  EXPECT_LT(median(shares), 0.1);  // other programs may take any one step's processor away
 }
 
 TEST(Train, Learns) {
