@@ -153,7 +153,10 @@ int run(const TrainOptions& options, const dist::Comm& world) {
       {.seed = options.seed, .dtype = options.dtype, .collectives = {.algorithm = options.algorithm}});
   model.set_recompute(options.recompute);
   const Training training = {options, mesh, data, model, parallel.exchange};
-  if (training.speaks()) print_header(options, config, parallel.report.num_used, data, mesh);
+  if (training.speaks()) {
+    print_header(options, config, parallel.report.num_used, data, mesh);
+    if (world.size() > 1) fmt::print("What rank 0 holds\n{}\n", dist::to_string(parallel.report));
+  }
   try {
     const History history = train(training);
     finish(training, history);

@@ -44,9 +44,14 @@ std::string family(const std::string& name) {
   return std::regex_replace(name, kNumber, "blocks.*.");
 }
 
+/// The part of the parameter in a box: "all", or where it starts and how far it goes.
+std::string part(const nn::Box& box, const Shape& global) {
+  return box == nn::Box::whole(global) ? "all" : nn::to_string(box);
+}
+
 std::string line(const HeldParameter& p, Index count) {
-  return fmt::format("{:28} {:10} {:14} x{:<3} uses {}  owns {}  {}\n", family(p.name), p.module,
-                     to_string(p.global_shape), count, nn::to_string(p.used), nn::to_string(p.owned),
+  return fmt::format("{:>3} x {:32} {:10} {:12} uses {}, owns {}; {}\n", count, family(p.name), p.module,
+                     to_string(p.global_shape), part(p.used, p.global_shape), part(p.owned, p.global_shape),
                      p.placement);
 }
 
