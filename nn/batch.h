@@ -8,7 +8,8 @@ namespace tessera::nn {
 
 inline constexpr std::int32_t kIgnore = -1;  ///< a target that adds nothing to the loss
 
-/// The rows of a global batch that are held here. Numbers are global, so random draws do not depend on who holds a row.
+/// The rows of a global batch that are held here. Numbers are global, so random draws do not depend on who
+/// holds a row.
 struct Batch {
   Tensor tokens;            ///< i32 [B, T]
   Tensor targets;           ///< i32 [B, T]; kIgnore where there is none
@@ -22,11 +23,13 @@ struct Batch {
 };
 
 /// A batch of whole sequences 0, 1, ..., from tokens and targets of B * T each.
-Batch make_batch(const std::vector<std::int32_t>& tokens, const std::vector<std::int32_t>& targets, Index num_positions);
+Batch make_batch(const std::vector<std::int32_t>& tokens, const std::vector<std::int32_t>& targets,
+                 Index num_positions);
 
 /// Sequences [begin, end) of the batch, sharing memory.
 Batch slice(const Batch& batch, Index begin, Index end);
-/// `count` microbatches whose sizes differ by at most one sequence; some are empty if there are fewer sequences.
+/// `count` microbatches whose sizes differ by at most one sequence; some are empty if there are fewer
+/// sequences.
 std::vector<Batch> split(const Batch& batch, Index count);
 
 }  // namespace tessera::nn

@@ -25,8 +25,8 @@ struct Box {
 Box intersect(const Box& a, const Box& b);
 std::string to_string(const Box& box);
 
-/// Calls visit(offset of the first, offset inside the box, length) for each run of elements that is contiguous in the
-/// global tensor (row-major), in order.
+/// Calls visit(offset of the first, offset inside the box, length) for each run of elements that is
+/// contiguous in the global tensor (row-major), in order.
 void for_each_run(const Box& box, const Shape& global, const std::function<void(Index, Index, Index)>& visit);
 
 /// Copies what `from_box` and `to_box` share from one tensor to the other; each tensor holds exactly its box.

@@ -26,8 +26,8 @@ struct ModelConfig {
   double norm_eps = 1e-5, rope_base = 10000, init_std = 0.02;
 
   Index head_dim() const { return dim / heads; }
-  /// Of projections whose output joins the residual stream, 2 per layer: so the sum of all starts no larger than one
-  /// (Radford et al. 2019, section 2.3).
+  /// Of projections whose output joins the residual stream, 2 per layer: so the sum of all starts no larger
+  /// than one (Radford et al. 2019, section 2.3).
   double residual_std() const { return init_std / std::sqrt(2 * static_cast<double>(layers)); }
 };
 
@@ -37,12 +37,13 @@ void validate(const ModelConfig& config);
 /// Names of the built-in models, which find_model() takes.
 std::vector<std::string> preset_names();
 /// A preset by name, or a configuration from a JSON file if the name ends in ".json".
-/// @throws std::invalid_argument for an unknown name (listing the known), an unreadable file or an unknown or ill-typed key.
+/// @throws std::invalid_argument for an unknown name (listing the known), an unreadable file or an unknown or
+/// ill-typed key.
 ModelConfig find_model(const std::string& name_or_file);
 
 nlohmann::json to_json(const ModelConfig& config);
-/// Absent keys are gpt-nano's, but kv_heads follows heads, ffn_dim follows dim (4 dim; for SwiGLU 8/3 dim, up to a
-/// multiple of 32), and name is "custom".
+/// Absent keys are gpt-nano's, but kv_heads follows heads, ffn_dim follows dim (4 dim; for SwiGLU 8/3 dim, up
+/// to a multiple of 32), and name is "custom".
 /// @throws std::invalid_argument for an unknown key, a wrong type, or what validate() refuses.
 ModelConfig config_from_json(const nlohmann::json& json);
 

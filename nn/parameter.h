@@ -10,22 +10,25 @@
 
 namespace tessera::nn {
 
-/// Element i of a parameter starts as mean + std * normal(i) of the stream (seed, name): whoever holds it draws the same.
+/// Element i of a parameter starts as mean + std * normal(i) of the stream (seed, name): whoever holds it
+/// draws the same.
 struct Recipe {
   double mean = 0, std = 0;
 };
 
-/// One parameter as this process holds it. Strategies narrow `used` and `owned` before materialize() makes storage.
+/// One parameter as this process holds it. Strategies narrow `used` and `owned` before materialize() makes
+/// storage.
 struct Parameter {
-  std::string name;    ///< global and unique, e.g. "blocks.3.attention.q.weight"
+  std::string name;  ///< global and unique, e.g. "blocks.3.attention.q.weight"
   Shape global_shape;
   Recipe recipe;
-  Box used;            ///< the part this process computes with (after tensor, pipeline, expert sharding)
-  Box owned;           ///< the rows of `used` it updates and saves; all of them without ZeRO
+  Box used;   ///< the part this process computes with (after tensor, pipeline, expert sharding)
+  Box owned;  ///< the rows of `used` it updates and saves; all of them without ZeRO
 
   Tensor value;        ///< the used box; a leaf that wants a gradient. Undefined until materialize()
   Tensor owned_value;  ///< the owned box; shares value's memory where that holds it
-  Tensor owned_grad;   ///< the finished gradient of the owned box; set between backward and the optimizer's step
+  Tensor
+      owned_grad;  ///< the finished gradient of the owned box; set between backward and the optimizer's step
 
   Parameter(std::string name, const Shape& global_shape, Recipe recipe);
   /// Weight decay is for matrices: two or more global dims. Norms and biases keep their size.
@@ -38,12 +41,14 @@ struct Parameter {
 using ParameterPtr = std::shared_ptr<Parameter>;
 using Parameters = std::vector<ParameterPtr>;
 
-/// Makes storage for the used boxes and fills it by the recipes. The same bits for every way to cut the boxes; f32 values are
-/// the rounded f64 ones. @param std_override if positive: std of every element (its recipe's mean kept), for verification.
+/// Makes storage for the used boxes and fills it by the recipes. The same bits for every way to cut the
+/// boxes; f32 values are the rounded f64 ones. @param std_override if positive: std of every element (its
+/// recipe's mean kept), for verification.
 void materialize(const Parameters& parameters, std::uint64_t seed, DType dtype, double std_override = 0);
 
 /// The values of a box of a parameter, by its recipe.
-Tensor draw(const Parameter& parameter, const Box& box, std::uint64_t seed, DType dtype, double std_override = 0);
+Tensor draw(const Parameter& parameter, const Box& box, std::uint64_t seed, DType dtype,
+            double std_override = 0);
 
 /// Drops all gradients.
 void zero_grad(const Parameters& parameters);

@@ -23,8 +23,9 @@ struct SafeTensors {
 /// @throws std::runtime_error naming the path and the system's reason.
 void save_safetensors(const std::string& path, const SafeTensors& contents);
 
-/// The file is hostile until checked: header length, JSON, dtypes, shapes, offsets (in range, in order, no overlap, no gap, as
-/// many bytes as the shape says). @throws std::invalid_argument "[safetensors] path: what is wrong, at which offset".
+/// The file is hostile until checked: header length, JSON, dtypes, shapes, offsets (in range, in order, no
+/// overlap, no gap, as many bytes as the shape says). @throws std::invalid_argument "[safetensors] path: what
+/// is wrong, at which offset".
 SafeTensors load_safetensors(const std::string& path);
 /// Its metadata alone: reads and checks the header, not the data.
 std::map<std::string, std::string> load_safetensors_metadata(const std::string& path);

@@ -1,4 +1,5 @@
-// Our models against PyTorch's values (golden/make_golden.py): loss, every gradient, parameters after 3 steps.
+// Our models against PyTorch's values (golden/make_golden.py): loss, every gradient, parameters after 3
+// steps.
 
 #include <gtest/gtest.h>
 
@@ -19,13 +20,23 @@ struct Golden {
   SafeTensors file;
   ModelConfig config;
 
-  explicit Golden(const std::string& name) : file(load_safetensors(TESSERA_GOLDEN_DIR "/" + name + ".safetensors")) {
+  explicit Golden(const std::string& name)
+      : file(load_safetensors(TESSERA_GOLDEN_DIR "/" + name + ".safetensors")) {
     const bool llama = name == "llama";
-    config = {.name = name, .layers = integer("layers"), .dim = integer("dim"), .heads = integer("heads"),
-              .kv_heads = integer("kv_heads"), .ffn_dim = integer("ffn_dim"), .context = integer("context"),
-              .vocab = integer("vocab"), .norm = llama ? Norm::rms : Norm::layer,
-              .position = llama ? Position::rope : Position::learned, .mlp = llama ? MlpKind::swiglu : MlpKind::gelu,
-              .tied = !llama, .bias = !llama, .norm_eps = number("norm_eps"),
+    config = {.name = name,
+              .layers = integer("layers"),
+              .dim = integer("dim"),
+              .heads = integer("heads"),
+              .kv_heads = integer("kv_heads"),
+              .ffn_dim = integer("ffn_dim"),
+              .context = integer("context"),
+              .vocab = integer("vocab"),
+              .norm = llama ? Norm::rms : Norm::layer,
+              .position = llama ? Position::rope : Position::learned,
+              .mlp = llama ? MlpKind::swiglu : MlpKind::gelu,
+              .tied = !llama,
+              .bias = !llama,
+              .norm_eps = number("norm_eps"),
               .rope_base = llama ? number("rope_base") : 10000};
   }
 
@@ -50,12 +61,15 @@ struct Golden {
     return model;
   }
 
-  /// The key bias without rotation has gradient zero by symmetry, so its scale is that of the same projection's weight.
-  double error(const Tensor& actual, const std::string& kind, const std::string& name, double key_scale) const {
+  /// The key bias without rotation has gradient zero by symmetry, so its scale is that of the same
+  /// projection's weight.
+  double error(const Tensor& actual, const std::string& kind, const std::string& name,
+               double key_scale) const {
     const bool key_bias = config.position == Position::learned && name.ends_with("attention.k.bias");
     if (!key_bias) return relative_error(actual, tensor(kind + name));
     const std::string weight = name.substr(0, name.size() - 4) + "weight";
-    const Tensor start = kind == "grad." ? Tensor::zeros(actual.shape(), actual.dtype()) : tensor("value." + name);
+    const Tensor start =
+        kind == "grad." ? Tensor::zeros(actual.shape(), actual.dtype()) : tensor("value." + name);
     const Tensor difference = testing::to(DType::f64, actual);
     for (Index i = 0; i < actual.numel(); ++i) {
       difference.data<double>()[i] -= testing::to(DType::f64, start).data<double>()[i];
@@ -96,11 +110,14 @@ Errors measure(const Golden& golden, DType dtype) {
     }
     return worst;
   };
-  const OptimizerOptions adamw = {.kind = OptimizerKind::adamw, .weight_decay = golden.number("adamw.weight_decay"),
-                                  .beta1 = golden.number("adamw.beta1"), .beta2 = golden.number("adamw.beta2"),
+  const OptimizerOptions adamw = {.kind = OptimizerKind::adamw,
+                                  .weight_decay = golden.number("adamw.weight_decay"),
+                                  .beta1 = golden.number("adamw.beta1"),
+                                  .beta2 = golden.number("adamw.beta2"),
                                   .epsilon = golden.number("adamw.eps")};
   errors.adamw = after_steps(adamw, golden.number("adamw.lr"), golden.number("adamw.max_norm"), "adamw.");
-  errors.sgd = after_steps({.kind = OptimizerKind::sgd, .weight_decay = 0}, golden.number("sgd.lr"), 0, "sgd.");
+  errors.sgd =
+      after_steps({.kind = OptimizerKind::sgd, .weight_decay = 0}, golden.number("sgd.lr"), 0, "sgd.");
   return errors;
 }
 
@@ -112,22 +129,23 @@ TEST_P(GoldenModel, EqualsPyTorchInF64) {
   EXPECT_LT(errors.grad, kF64Bound);
   EXPECT_LT(errors.adamw, kF64Bound);
   EXPECT_LT(errors.sgd, kF64Bound);
-  std::printf("%s f64 errors: loss %.1e grad %.1e adamw %.1e sgd %.1e\n", GetParam(), errors.loss, errors.grad,
-              errors.adamw, errors.sgd);
+  std::printf("%s f64 errors: loss %.1e grad %.1e adamw %.1e sgd %.1e\n", GetParam(), errors.loss,
+              errors.grad, errors.adamw, errors.sgd);
 }
 
 TEST_P(GoldenModel, IsAsExactAsPyTorchInF32) {
   const Golden golden(GetParam());
   const Errors errors = measure(golden, DType::f32);
   const auto bound = [&](const char* kind) { return 4 * golden.number(std::string("f32_error.") + kind); };
-  // A loss's error is chance: of some 20 roundings of one number. Its bound is that of the logits it is made of.
+  // A loss's error is chance: of some 20 roundings of one number. Its bound is that of the logits it is made
+  // of.
   EXPECT_LT(errors.loss, bound("logits"));
   EXPECT_LT(errors.grad, bound("grad"));
   EXPECT_LT(errors.adamw, bound("adamw"));
   EXPECT_LT(errors.sgd, bound("sgd"));
   std::printf("%s f32 errors / PyTorch's: loss %.2f grad %.2f adamw %.2f sgd %.2f\n", GetParam(),
-              4 * errors.loss / bound("loss"), 4 * errors.grad / bound("grad"), 4 * errors.adamw / bound("adamw"),
-              4 * errors.sgd / bound("sgd"));
+              4 * errors.loss / bound("loss"), 4 * errors.grad / bound("grad"),
+              4 * errors.adamw / bound("adamw"), 4 * errors.sgd / bound("sgd"));
 }
 
 TEST_P(GoldenModel, ReadsEveryParameter) {

@@ -14,9 +14,20 @@ using testing::relative_error;
 
 /// Odd sizes on purpose: vocab 37, ffn 33, 5 tokens, 3 heads over 1.
 ModelConfig tiny(bool llama, double dropout = 0) {
-  return {.name = "tiny", .layers = 2, .dim = 12, .heads = 3, .kv_heads = llama ? 1 : 3, .ffn_dim = 33, .context = 5,
-          .vocab = 37, .norm = llama ? Norm::rms : Norm::layer, .position = llama ? Position::rope : Position::learned,
-          .mlp = llama ? MlpKind::swiglu : MlpKind::gelu, .tied = !llama, .bias = !llama, .dropout = dropout};
+  return {.name = "tiny",
+          .layers = 2,
+          .dim = 12,
+          .heads = 3,
+          .kv_heads = llama ? 1 : 3,
+          .ffn_dim = 33,
+          .context = 5,
+          .vocab = 37,
+          .norm = llama ? Norm::rms : Norm::layer,
+          .position = llama ? Position::rope : Position::learned,
+          .mlp = llama ? MlpKind::swiglu : MlpKind::gelu,
+          .tied = !llama,
+          .bias = !llama,
+          .dropout = dropout};
 }
 
 /// `sequences` of them with 5, 2, 4, 0, 3, ... targets that count.
@@ -26,7 +37,8 @@ Batch batch_of(Index sequences) {
   for (Index i = 0; i < sequences * 5; ++i) {
     static constexpr Index kCounts[] = {5, 2, 4, 0, 3};
     tokens.push_back(static_cast<std::int32_t>(stream.below(2 * i, 37)));
-    targets.push_back(i % 5 < kCounts[i / 5 % 5] ? static_cast<std::int32_t>(stream.below(2 * i + 1, 37)) : kIgnore);
+    targets.push_back(i % 5 < kCounts[i / 5 % 5] ? static_cast<std::int32_t>(stream.below(2 * i + 1, 37))
+                                                 : kIgnore);
   }
   return make_batch(tokens, targets, 5);
 }
@@ -63,8 +75,9 @@ double worst_error(const Transformer& model, const Gradients& a, const Gradients
 }
 
 bool all_bit_equal(const Gradients& a, const Gradients& b) {
-  return a.loss == b.loss &&
-         std::ranges::equal(a.grads, b.grads, [](const Tensor& x, const Tensor& y) { return bit_equal(x, y); });
+  return a.loss == b.loss && std::ranges::equal(a.grads, b.grads, [](const Tensor& x, const Tensor& y) {
+           return bit_equal(x, y);
+         });
 }
 
 class Family : public ::testing::TestWithParam<bool> {};
@@ -79,7 +92,8 @@ TEST_P(Family, GradientsEqualDifferences) {
   for (const ParameterPtr& p : model->parameters()) {
     if (!p->name.ends_with("k.bias")) checked.push_back(p->value);
   }
-  // The loss is a sum of some 40 while a gradient may be 1/10: rounding weighs ten times what it does in one op.
+  // The loss is a sum of some 40 while a gradient may be 1/10: rounding weighs ten times what it does in one
+  // op.
   EXPECT_LT(testing::gradient_error(loss, checked, 7), 10 * testing::kGradcheckBound);
 }
 
@@ -159,7 +173,8 @@ TEST_P(Family, DeferredWeightGradientsAreBitEqual) {
   queue.run();
   const Parameters parameters = model->parameters();
   for (std::size_t i = 0; i < parameters.size(); ++i) {
-    EXPECT_LT(relative_error(testing::grad_or_zero(parameters[i]->value), plain.grads[i]), 1e-11) << parameters[i]->name;
+    EXPECT_LT(relative_error(testing::grad_or_zero(parameters[i]->value), plain.grads[i]), 1e-11)
+        << parameters[i]->name;
   }
 }
 
@@ -167,12 +182,14 @@ TEST_P(Family, TwoRunsAreBitEqual) {
   const auto run = [&] {
     const auto model = make_model(tiny(GetParam(), 0.1), DType::f32);
     Optimizer optimizer(model->parameters(), {});
-    for (Index step = 0; step < 4; ++step) train_step(*model, optimizer, batch_of(3), {.clip = 1, .seed = 2, .step = step});
+    for (Index step = 0; step < 4; ++step)
+      train_step(*model, optimizer, batch_of(3), {.clip = 1, .seed = 2, .step = step});
     std::vector<Tensor> result;
     for (const ParameterPtr& p : model->parameters()) result.push_back(p->value.clone());
     return result;
   };
-  EXPECT_TRUE(std::ranges::equal(run(), run(), [](const Tensor& a, const Tensor& b) { return bit_equal(a, b); }));
+  EXPECT_TRUE(
+      std::ranges::equal(run(), run(), [](const Tensor& a, const Tensor& b) { return bit_equal(a, b); }));
 }
 
 TEST(Transformer, DropoutMasksFollowTheGlobalSequence) {
