@@ -1,5 +1,7 @@
 #pragma once
 
+#include <vector>
+
 #include "dist/plan/rounds.h"
 
 /// Trees in which the number of ranks that hold the data doubles in every round. Counted from the root, rank
@@ -27,5 +29,27 @@ Traffic binomial_broadcast_traffic(int rank, int ranks, int root, Index count);
 /// Source: Thakur, Rabenseifner & Gropp 2005, doi:10.1177/1094342005051521.
 Rounds binomial_reduce(int rank, int ranks, int root, Index count);
 Traffic binomial_reduce_traffic(int rank, int ranks, int root, Index count);
+
+/// Sum of all ranks' buffers, on all ranks: reduce to rank 0, then broadcast. A tree's depth twice over, and
+/// every message is of `count` elements; recursive doubling takes half the rounds.
+/// @throws std::invalid_argument unless 0 <= rank < ranks and count >= 0.
+Rounds binomial_all_reduce(int rank, int ranks, Index count);
+Traffic binomial_all_reduce_traffic(int rank, int ranks, Index count);
+
+/// The root's blocks go to their ranks: rank i ends with its block, of sizes[i] elements. The buffer holds
+/// the blocks in a row in the order root, root + 1, ... (modulo ranks), so that those of a subtree are one
+/// range; blocks that pass through a rank stay in their places.
+///
+/// The broadcast's messages, each with the blocks of the subtree it enters; none if they are empty.
+/// @throws std::invalid_argument for a rank or root without a block, or a negative size.
+/// Source: Thakur, Rabenseifner & Gropp 2005, doi:10.1177/1094342005051521.
+Rounds binomial_scatter(int rank, int root, const std::vector<Index>& sizes);
+Traffic binomial_scatter_traffic(int rank, int root, const std::vector<Index>& sizes);
+
+/// The ranks' blocks go to the root: the scatter, on the same buffer, run backwards.
+/// @throws std::invalid_argument for a rank or root without a block, or a negative size.
+/// Source: Thakur, Rabenseifner & Gropp 2005, doi:10.1177/1094342005051521.
+Rounds binomial_gather(int rank, int root, const std::vector<Index>& sizes);
+Traffic binomial_gather_traffic(int rank, int root, const std::vector<Index>& sizes);
 
 }  // namespace tessera::plan

@@ -1,5 +1,9 @@
 #include "dist/plan/ring.h"
 
+#include <algorithm>
+
+#include "dist/plan/binomial.h"
+
 namespace tessera::plan {
 namespace {
 
@@ -29,6 +33,13 @@ Volume all_but(int skipped, const std::vector<Range>& parts) {
   for (int i = 1; i < static_cast<int>(parts.size()); ++i)
     volume = volume + volume_of(part(parts, skipped + i));
   return volume;
+}
+
+// Rank i's share where the first belongs to the root, as a binomial scatter leaves them.
+std::vector<Range> shares_from(int root, int ranks, Index count) {
+  std::vector<Range> parts = shares(count, ranks);
+  std::ranges::rotate(parts, parts.end() - root);
+  return parts;
 }
 
 }  // namespace
@@ -64,6 +75,34 @@ Traffic ring_all_reduce_traffic(int rank, int ranks, Index count) {
   require_rank("ring_all_reduce_traffic", rank, ranks);
   const std::vector<Range> parts = shares(count, ranks);
   return ring_reduce_scatter_traffic(rank, parts) + ring_all_gather_traffic(rank, parts);
+}
+
+Rounds ring_broadcast(int rank, int ranks, int root, Index count) {
+  require_rank("ring_broadcast", rank, ranks);
+  require_rank("ring_broadcast", root, ranks);
+  const std::vector<Range> parts = shares_from(root, ranks, count);
+  return concatenate(binomial_scatter(rank, root, sizes_of(parts)), ring_all_gather(rank, parts));
+}
+
+Traffic ring_broadcast_traffic(int rank, int ranks, int root, Index count) {
+  require_rank("ring_broadcast_traffic", rank, ranks);
+  require_rank("ring_broadcast_traffic", root, ranks);
+  const std::vector<Range> parts = shares_from(root, ranks, count);
+  return binomial_scatter_traffic(rank, root, sizes_of(parts)) + ring_all_gather_traffic(rank, parts);
+}
+
+Rounds ring_reduce(int rank, int ranks, int root, Index count) {
+  require_rank("ring_reduce", rank, ranks);
+  require_rank("ring_reduce", root, ranks);
+  const std::vector<Range> parts = shares_from(root, ranks, count);
+  return concatenate(ring_reduce_scatter(rank, parts), binomial_gather(rank, root, sizes_of(parts)));
+}
+
+Traffic ring_reduce_traffic(int rank, int ranks, int root, Index count) {
+  require_rank("ring_reduce_traffic", rank, ranks);
+  require_rank("ring_reduce_traffic", root, ranks);
+  const std::vector<Range> parts = shares_from(root, ranks, count);
+  return ring_reduce_scatter_traffic(rank, parts) + binomial_gather_traffic(rank, root, sizes_of(parts));
 }
 
 }  // namespace tessera::plan

@@ -40,4 +40,19 @@ Traffic ring_all_gather_traffic(int rank, const std::vector<Range>& parts);
 Rounds ring_all_reduce(int rank, int ranks, Index count);
 Traffic ring_all_reduce_traffic(int rank, int ranks, Index count);
 
+/// Copies the root's buffer to all ranks: a binomial scatter of even shares, then the all-gather.
+///
+/// About count elements sent and received per rank, 2 count (ranks-1)/ranks by the root, where a tree's root
+/// sends count log2(ranks). Prefer it for large counts on many ranks.
+/// @throws std::invalid_argument unless 0 <= rank, root < ranks and count >= 0.
+/// Source: Thakur, Rabenseifner & Gropp 2005, doi:10.1177/1094342005051521.
+Rounds ring_broadcast(int rank, int ranks, int root, Index count);
+Traffic ring_broadcast_traffic(int rank, int ranks, int root, Index count);
+
+/// Sum of all ranks' buffers, on the root: the reduce-scatter, then a binomial gather. The broadcast's costs,
+/// of the root and in all.
+/// @throws std::invalid_argument unless 0 <= rank, root < ranks and count >= 0.
+Rounds ring_reduce(int rank, int ranks, int root, Index count);
+Traffic ring_reduce_traffic(int rank, int ranks, int root, Index count);
+
 }  // namespace tessera::plan

@@ -32,9 +32,43 @@ std::vector<Range> shares(Index count, int ranks) {
   return parts;
 }
 
+std::vector<Range> in_a_row(const std::vector<Index>& sizes, Index begin) {
+  std::vector<Range> parts;
+  parts.reserve(sizes.size());
+  for (const Index size : sizes) {
+    parts.push_back({begin, size});
+    begin += size;
+  }
+  return parts;
+}
+
+std::vector<Index> sizes_of(const std::vector<Range>& ranges) {
+  std::vector<Index> sizes;
+  for (const Range& range : ranges) sizes.push_back(range.size);
+  return sizes;
+}
+
+Range hull(const std::vector<Range>& parts, int first, int last) {
+  if (first >= last) return {};
+  return {parts[first].begin, parts[last - 1].end() - parts[first].begin};
+}
+
+Step copy_here(const Range& source, const Range& target) {
+  return {.send = source, .to = kHere, .receive = target, .from = kHere};
+}
+
 Rounds concatenate(Rounds first, const Rounds& second) {
   first.insert(first.end(), second.begin(), second.end());
   return first;
+}
+
+Rounds reversed(Rounds rounds, Combine combine) {
+  std::ranges::reverse(rounds);
+  for (Round& round : rounds)
+    for (Step& step : round)
+      step = {
+          .send = step.receive, .to = step.from, .receive = step.send, .from = step.to, .combine = combine};
+  return rounds;
 }
 
 Volume operator+(const Volume& a, const Volume& b) {
@@ -49,10 +83,13 @@ Volume volume_of(const Range& range) { return {range.size > 0 ? 1 : 0, range.siz
 
 Traffic operator+(const Traffic& a, const Traffic& b) { return {a.sent + b.sent, a.received + b.received}; }
 
+Traffic reversed(const Traffic& traffic) { return {traffic.received, traffic.sent}; }
+
 Traffic traffic(const Rounds& rounds) {
   Traffic total;
   for (const Round& round : rounds)
-    for (const Step& step : round) total = total + Traffic{volume_of(step.send), volume_of(step.receive)};
+    for (const Step& step : round)
+      if (!step.local()) total = total + Traffic{volume_of(step.send), volume_of(step.receive)};
   return total;
 }
 

@@ -18,7 +18,8 @@
 ///  - Ranges received in one round are disjoint, so the order of arrival changes no bit.
 ///  - A range received by copy is disjoint from what the round sends, too, so it may arrive in place. One
 ///    received by add may overlap: it arrives in scratch of its size, and is added once those sends are done.
-///  - An empty range is no message.
+///  - An empty range is no message; nor is a step from and to kHere, which copies within the buffer, and is
+///    otherwise like a message from the rank to itself.
 ///
 /// The result is that of one round after the other, but nothing synchronizes rounds; only overlap orders the
 /// steps of a rank. A send waits for earlier rounds' receives into its elements, a receive is combined after
@@ -51,8 +52,20 @@ Range share(Index count, int ranks, int i);
 /// All shares of `count` elements, in order. @throws std::invalid_argument unless ranks > 0 and count >= 0.
 std::vector<Range> shares(Index count, int ranks);
 
+/// Ranges of these sizes, one after the other, the first of them at `begin`.
+std::vector<Range> in_a_row(const std::vector<Index>& sizes, Index begin = 0);
+
+/// The sizes of ranges.
+std::vector<Index> sizes_of(const std::vector<Range>& ranges);
+
+/// parts[first] to parts[last - 1], which lie in a row, as one. Empty if there are none.
+Range hull(const std::vector<Range>& parts, int first, int last);
+
 /// What becomes of received elements: they replace the buffer's, or buffer = buffer + received.
 enum class Combine { copy, add };
+
+/// The peer of a step that copies `send` to `receive` within the buffer.
+inline constexpr int kHere = -2;
 
 /// Sends one range and receives another, both at once. Either may be empty, and then its peer means nothing.
 struct Step {
@@ -61,13 +74,21 @@ struct Step {
   Range receive{};
   int from = -1;
   Combine combine = Combine::copy;
+
+  bool local() const { return to == kHere; }
 };
+
+/// Copies one range of the buffer to another one of its size. No message.
+Step copy_here(const Range& source, const Range& target);
 
 using Round = std::vector<Step>;
 using Rounds = std::vector<Round>;
 
 /// `first`, and then `second`.
 Rounds concatenate(Rounds first, const Rounds& second);
+
+/// Run backwards: the rounds in reverse order, each message from its receiver to its sender.
+Rounds reversed(Rounds rounds, Combine combine);
 
 /// A number of messages, and the elements in all of them.
 struct Volume {
@@ -92,6 +113,9 @@ struct Traffic {
 };
 
 Traffic operator+(const Traffic& a, const Traffic& b);
+
+/// That of the same rounds, reversed().
+Traffic reversed(const Traffic& traffic);
 
 /// Counts one rank's rounds. Beside each algorithm x stands its closed form x_traffic; tests hold them equal.
 Traffic traffic(const Rounds& rounds);

@@ -21,8 +21,8 @@ std::ostream& operator<<(std::ostream& out, const Place& at) {
 void validate_message(const Place& at, const char* verb, const Range& range, int peer, Index count) {
   require(range.begin >= 0 && range.size >= 0 && range.end() <= count, "validate", at, verb, range, " of ",
           count, " elements");
-  require(range.size == 0 || (peer >= 0 && peer < at.ranks && peer != at.rank), "validate", at, verb, range,
-          " with rank ", peer);
+  require(range.size == 0 || peer == kHere || (peer >= 0 && peer < at.ranks && peer != at.rank), "validate",
+          at, verb, range, " with rank ", peer);
 }
 
 // One rank's round by itself: it stays inside the buffer, and its result is the same whatever arrives first.
@@ -31,6 +31,9 @@ void validate_round(const Place& at, const Round& round, Index count) {
   for (const Step& step : round) {
     validate_message(at, " sends ", step.send, step.to, count);
     validate_message(at, " receives ", step.receive, step.from, count);
+    require((step.to == kHere) == (step.from == kHere) &&
+                (!step.local() || (step.send.size == step.receive.size && step.combine == Combine::copy)),
+            "validate", at, " copies ", step.send, " to ", step.receive, " here");
     received.push_back(step.receive);
   }
   require(disjoint(received), "validate", at, " receives overlapping ranges");
@@ -51,6 +54,7 @@ void validate_matching(const std::vector<Rounds>& by_rank, int r) {
   std::map<std::pair<int, int>, Wire> wires;
   for (int rank = 0; rank < std::ssize(by_rank); ++rank)
     for (const Step& step : by_rank[rank][r]) {
+      if (step.local()) continue;
       if (step.send.size > 0) wires[{rank, step.to}].sent.push_back(step.send.size);
       if (step.receive.size > 0) wires[{step.from, rank}].received.push_back(step.receive.size);
     }

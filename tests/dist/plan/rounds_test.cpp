@@ -75,5 +75,20 @@ TEST(Errors, NameTheOpAndBothValues) {
   }
 }
 
+TEST(Parts, InARowMakeOneHull) {
+  const std::vector<Range> parts = in_a_row({3, 0, 4}, 10);
+  EXPECT_EQ(parts, (std::vector<Range>{{10, 3}, {13, 0}, {13, 4}}));
+  EXPECT_EQ(sizes_of(parts), (std::vector<Index>{3, 0, 4}));
+  EXPECT_EQ(hull(parts, 0, 3), (Range{10, 7}));
+  EXPECT_EQ(hull(parts, 1, 2), (Range{13, 0}));
+  EXPECT_EQ(hull(parts, 2, 2), Range{});
+}
+
+TEST(Traffic, IgnoresCopiesAndTurnsRoundWithTheRounds) {
+  const Rounds rounds = {{copy_here({0, 5}, {5, 5})}, {{.send = {0, 2}, .to = 1}}};
+  EXPECT_EQ(traffic(rounds), (Traffic{.sent = {1, 2}}));
+  EXPECT_EQ(traffic(reversed(rounds, Combine::copy)), reversed(traffic(rounds)));
+}
+
 }  // namespace
 }  // namespace tessera::plan

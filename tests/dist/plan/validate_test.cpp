@@ -84,5 +84,15 @@ TEST(Validate, LetsOnlyAddsOverlapSends) {
             "[validate] round 0: rank 0 of 2 copies into [1, 4) while it sends [0, 3)");
 }
 
+TEST(Validate, AcceptsOnlyCopiesOfEqualSizeHere) {
+  const auto alone = [](const Step& step) { validate({{{step}}}, 10); };
+  EXPECT_NO_THROW(alone(copy_here({0, 5}, {5, 5})));
+  EXPECT_THROW(alone(copy_here({0, 5}, {5, 4})), std::invalid_argument);
+  EXPECT_THROW(alone(copy_here({0, 5}, {4, 5})), std::invalid_argument);
+  EXPECT_THROW(
+      alone({.send = {0, 5}, .to = kHere, .receive = {5, 5}, .from = kHere, .combine = Combine::add}),
+      std::invalid_argument);
+}
+
 }  // namespace
 }  // namespace tessera::plan
