@@ -28,6 +28,10 @@ struct Context {
   bool grad_enabled = true;
   int threads = 1;                       ///< OpenMP threads that share a kernel's rows; OpenBLAS has one
   const OpObserver* observer = nullptr;  ///< not owned; null: one branch per op and no more
+  /// What is under way beside compute, such as communication, gets a turn before every op, after it and at
+  /// its ticks: a call takes little time, is no op and is outside what the observer sees of the op, but for
+  /// ticks. Set while something is under way; not owned; null: one branch.
+  const std::function<void()>* poll = nullptr;
   Ledger ledger;
   DeferredWeightGradients* deferred = nullptr;  ///< set by DeferredWeightGradients::Scope
   BackwardRun* run = nullptr;                   ///< the backward under way, if any
@@ -53,14 +57,20 @@ struct NoGrad : Scoped<bool> {
   NoGrad() : Scoped(context().grad_enabled, false) {}
 };
 
+inline void poll() {
+  if (const auto* poll = context().poll; poll != nullptr) (*poll)();
+}
+
 /// Tells the observer that an op begins and, at the end of its scope, ends.
 class OpScope {
  public:
   explicit OpScope(const OpInfo& info) : observer_(context().observer), info_(info) {
+    poll();
     if (observer_ != nullptr && observer_->begin) observer_->begin(info_);
   }
   ~OpScope() {
     if (observer_ != nullptr && observer_->end) observer_->end(info_);
+    poll();
   }
   OpScope(const OpScope&) = delete;
   OpScope& operator=(const OpScope&) = delete;
@@ -73,6 +83,7 @@ class OpScope {
 inline void tick() {
   if (const OpObserver* observer = context().observer; observer != nullptr && observer->tick)
     observer->tick();
+  poll();
 }
 
 }  // namespace tessera

@@ -30,15 +30,18 @@ void parallel_pieces(Index rows, Index piece, Body&& body) {
     return;
   }
   std::exception_ptr error;
-  Index done = 0;
+  Index taken = 1;
+  const auto take = [&] {
+    Index i;
+#pragma omp atomic capture
+    i = taken++;
+    return i;
+  };
 #pragma omp parallel num_threads(threads)
   {
-    // Contexts are per thread, so of this team only its master, the caller, has an observer to tick.
-    while (true) {
-      Index i;
-#pragma omp atomic capture
-      i = done++;
-      if (i >= pieces) break;
+    // Contexts are per thread, so of this team only its master, the caller, has someone to tick. The first
+    // piece is kept for it: a caller that comes late would else find none left, and not tick at all.
+    for (Index i = current_thread() == 0 ? 0 : take(); i < pieces; i = take()) {
       try {
         run(i);
         tick();

@@ -48,7 +48,16 @@ double now_s() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-Progress::~Progress() = default;
+Progress::Progress() : poll_([this] { poll(); }) {}
+
+Progress::~Progress() {
+  if (context().poll == &poll_) context().poll = nullptr;
+}
+
+void Progress::add(std::shared_ptr<Execution> execution) {
+  active_.push_back(std::move(execution));
+  context().poll = &poll_;
+}
 
 bool Progress::advance(bool all) {
   if (busy_ || active_.empty()) return false;
@@ -56,6 +65,7 @@ bool Progress::advance(bool all) {
   bool any = false;
   for (std::size_t i = 0; i < active_.size() && (all || !any); ++i) any |= active_[i]->advance();
   if (any) std::erase_if(active_, [](const auto& execution) { return execution->done(); });
+  if (active_.empty()) context().poll = nullptr;
   return any;
 }
 

@@ -12,13 +12,14 @@ class Execution;
 /// spin, which ruins a machine with more ranks than cores.
 class Progress {
  public:
-  Progress() = default;
+  Progress();
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  /// Does at most one segment's work, of the oldest operation that has some; whether it did. Cheap if there
-  /// is nothing to do; does nothing from within itself. What an op observer calls.
+  /// Does at most one segment's work, of the oldest operation that has some; whether it did. Does nothing
+  /// from within itself. While something is under way, ops and their ticks call it (Context::poll), so that
+  /// communication overlaps compute.
   bool poll();
   /// Makes progress until done(); in between yields the processor, and after a while sleeps for short times.
   void wait_until(const std::function<bool()>& done);
@@ -29,10 +30,12 @@ class Progress {
   void set_crowded(bool crowded) { crowded_ = crowded; }
 
   /// From now on `execution` makes progress here, and lives until it is done.
-  void add(std::shared_ptr<Execution> execution) { active_.push_back(std::move(execution)); }
+  void add(std::shared_ptr<Execution> execution);
 
  private:
   bool advance(bool all);
+
+  const std::function<void()> poll_;  // what Context::poll points at
 
   std::vector<std::shared_ptr<Execution>> active_;  // oldest first
   bool busy_ = false, crowded_ = true;

@@ -173,5 +173,14 @@ TEST(OpObserver, HearsTicksOfLongProducts) {
   EXPECT_EQ(listener.ticks, 3) << "between the two panels of each 0.8 GFLOP product";
 }
 
+TEST(Poll, GetsATurnBesideTheObserver) {
+  Listener listener;
+  int turns = 0;
+  const std::function<void()> poll = [&] { ++turns; };
+  const Scoped<const std::function<void()>*> polled(context().poll, &poll);
+  run([](const auto& in) { return linear(in[0], in[1]); }, leaves({{600, 840}, {840, 840}}, DType::f32));
+  EXPECT_EQ(turns, 2 * std::ssize(listener.done) + listener.ticks);
+}
+
 }  // namespace
 }  // namespace tessera

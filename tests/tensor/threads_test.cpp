@@ -62,6 +62,17 @@ TEST_P(Threads, TickFromTheCaller) {
   for (const auto id : ticks) EXPECT_EQ(id, std::this_thread::get_id());
 }
 
+// Without a piece of its own a caller that comes late does not tick, and communication does not get on.
+TEST_P(Threads, TickFromTheCallerEachTime) {
+  int ticks = 0;
+  OpObserver observer;
+  observer.tick = [&] { ++ticks; };
+  const Scoped<const OpObserver*> scope(context().observer, &observer);
+  constexpr int kTimes = 1000;
+  for (int i = 0; i < kTimes; ++i) parallel_pieces(2 * GetParam(), 1, [](Index, Index) {});
+  EXPECT_GE(ticks, kTimes);
+}
+
 TEST_P(Threads, PropagateExceptions) {
   const auto fail = [](Index begin, Index) {
     if (begin == 60) throw std::runtime_error("piece 6");
