@@ -81,16 +81,18 @@ void print_ranks(const std::vector<RankReport>& ranks) {
   fmt::print("(medians; communication includes waiting for slower ranks)\n");
 }
 
-json ranks_json(const std::vector<RankReport>& ranks) {
+json ranks_json(const std::vector<RankReport>& ranks, const dist::Mesh& mesh) {
   json result = json::array();
   for (const RankReport& r : ranks) {
     json peaks;
     for (int i = 0; i < kNumCategories; ++i) {
       peaks[to_string(static_cast<Category>(i))] = r.peak_bytes[static_cast<std::size_t>(i)];
     }
+    json coords;
+    for (const auto& [axis, value] : mesh.coords(static_cast<int>(result.size()))) coords[axis] = value;
     result.push_back({{"rank", result.size()},
                       {"node", r.node},
-                      {"coords", {{"pp", 0}, {"dp", result.size()}, {"cp", 0}, {"tp", 0}}},
+                      {"coords", coords},
                       {"peak_bytes", peaks},
                       {"peak_rss_bytes", r.peak_rss_bytes},
                       {"parameters", r.parameters}});

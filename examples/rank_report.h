@@ -23,7 +23,7 @@ std::vector<RankReport> gather(const dist::Comm& world, const RankReport& mine);
 
 /// A table of where each rank's step went.
 void print_ranks(const std::vector<RankReport>& ranks);
-nlohmann::json ranks_json(const std::vector<RankReport>& ranks);
+nlohmann::json ranks_json(const std::vector<RankReport>& ranks, const dist::Mesh& mesh);
 
 /// What this rank has sent so far, one entry per operation, axis, purpose and algorithm; see DESIGN.md,
 /// section 8.

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <numbers>
 
+#include "dist/comm/rank_table.h"
 #include "examples/loss_plot.h"
 #include "examples/text.h"
 
@@ -69,7 +70,7 @@ json config_json(const TrainOptions& o, const nn::ModelConfig& config) {
 
 json layout_json(const TrainOptions& o, const dist::Mesh& mesh) {
   const dist::Degrees& d = mesh.degrees();
-  json layout = {{"dp", d.dp}, {"tp", d.tp}, {"pp", d.pp}, {"cp", d.cp}, {"ep", 1}, {"zero", 0}};
+  json layout = {{"dp", d.dp}, {"tp", d.tp}, {"pp", d.pp}, {"cp", d.cp}, {"ep", d.ep}, {"zero", 0}};
   layout["ranks"] = mesh.world().size();
   layout["algorithm"] = dist::to_string(o.algorithm);
   layout["microbatches"] = o.microbatches;
@@ -94,6 +95,7 @@ void print_header(const TrainOptions& o, const nn::ModelConfig& config, Index pa
   const int ranks = mesh.world().size();
   if (ranks > 1) row("layout", fmt::format("{} ranks: {}", ranks, dist::to_string(mesh.degrees())));
   row("threads", fmt::format("{}{}", context().threads, ranks > 1 ? " per rank" : ""));
+  if (ranks > 1) fmt::print("\nWhere each rank is\n{}", rank_table(mesh.degrees(), mesh.world().nodes()));
   fmt::print("\n");
 }
 
@@ -129,7 +131,7 @@ json to_json(const TrainReport& r) {
           {"layout", layout_json(r.options, r.mesh)},
           {"steps", steps},
           {"validation", validation},
-          {"ranks", ranks_json(r.ranks)},
+          {"ranks", ranks_json(r.ranks, r.mesh)},
           {"comm", comm_json(r.mesh)},
           {"mfu", r.mfu()},
           {"peak_gemm_flops", r.peak_gemm_flops}};

@@ -28,6 +28,14 @@ int Grid::size(const Names& names) const {
   return size;
 }
 
+Grid::Names Grid::ordered(const Names& names) const {
+  check_known(names);
+  Names result;
+  for (const AtomicAxis& axis : axes_)
+    if (in(axis, names)) result.push_back(axis.name);
+  return result;
+}
+
 int Grid::coordinate(int rank, const Names& names) const {
   check_known(names);
   int coordinate = 0, inner_ranks = num_ranks();

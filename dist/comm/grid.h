@@ -25,6 +25,8 @@ class Grid {
   int num_ranks() const;
   /// Product of the sizes of the axes `names`.
   int size(const Names& names) const;
+  /// `names` from outer to inner, each once. @throws std::invalid_argument for an unknown axis.
+  Names ordered(const Names& names) const;
   /// Where `rank` is along that product. @throws std::invalid_argument for an unknown axis.
   int coordinate(int rank, const Names& names) const;
   /// The ranks that differ from `rank` along `names` at most, in order of coordinate.

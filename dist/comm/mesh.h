@@ -5,20 +5,9 @@
 #include <vector>
 
 #include "dist/comm/comm.h"
-#include "dist/comm/grid.h"
+#include "dist/comm/degrees.h"
 
 namespace tessera::dist {
-
-/// How many ranks share the work along each axis. Their product is the number of ranks; dp = 0 stands for
-/// what is left.
-struct Degrees {
-  int pp = 1, dp = 0, cp = 1, tp = 1;
-};
-/// "pp=1 dp=2 cp=1 tp=2"
-std::string to_string(const Degrees& degrees);
-
-/// `degrees` with dp filled in. @throws std::invalid_argument with all values if they do not make up `ranks`.
-Degrees complete(Degrees degrees, int ranks);
 
 class Mesh;
 
@@ -29,6 +18,8 @@ class Axis {
   int size() const;
   /// This rank's coordinate.
   int rank() const;
+  /// What it is made of, outer to inner; see Axes. None: an axis of one rank.
+  const Grid::Names& atomic_axes() const { return atomic_axes_; }
   /// The communicator of the ranks along this axis for `purpose`. Made by its first use, which is collective
   /// over the whole mesh.
   Comm comm(const std::string& purpose) const;
@@ -44,6 +35,13 @@ class Axis {
   Grid::Names atomic_axes_;
 };
 
+/// Where a rank is along a named axis.
+struct Coordinate {
+  std::string axis;
+  int value;
+  bool operator==(const Coordinate&) const = default;
+};
+
 /// The ranks of `world` on a grid, outer to inner pp, dp, cp, tp: ranks that differ in tp alone are
 /// neighbours.
 class Mesh {
@@ -54,10 +52,14 @@ class Mesh {
   const Comm& world() const;
   const Grid& grid() const;
   const Degrees& degrees() const { return degrees_; }
-  /// "pp", "dp", "cp" or "tp". @throws std::invalid_argument for another name.
+  /// A named axis: "pp", "dp", "replicate", "shard", "cp", "tp", "ep" or "edp" (see factor), or an atomic
+  /// one.
+  /// @throws std::invalid_argument for another name.
   Axis axis(const std::string& name) const;
   /// Several at once, as one axis: product({"dp", "cp"}) is where dense gradients are summed.
   Axis product(const Grid::Names& names) const;
+  /// Where `rank` of the world is along told_axes().
+  std::vector<Coordinate> coords(int rank) const;
   /// All communicators made so far, for reports.
   const std::vector<Comm>& comms() const;
 

@@ -6,7 +6,8 @@ namespace tessera::dist {
 
 void data_parallel(PlacementTable& table, const Axis& dp) {
   for (const nn::ParameterPtr& p : table.parameters()) {
-    table.declare(p, dp.name(), {.held = Held::replicated, .gradient = Share::partial});
+    for (const std::string& axis : dp.atomic_axes())
+      table.declare(p, axis, {.held = Held::replicated, .gradient = Share::partial});
   }
 }
 

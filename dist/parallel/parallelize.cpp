@@ -7,11 +7,14 @@ namespace tessera::dist {
 namespace {
 
 void check_possible(const Degrees& degrees) {
-  const std::pair<const char*, int> axes[] = {{"pp", degrees.pp}, {"cp", degrees.cp}, {"tp", degrees.tp}};
+  const std::pair<const char*, int> axes[] = {
+      {"pp", degrees.pp}, {"cp", degrees.cp}, {"tp", degrees.tp}, {"ep", degrees.ep}};
   for (const auto& [name, degree] : axes) {
     check(degree == 1, "layout", name, " is ", degree, " in ", to_string(degrees),
           "; so far only dp may exceed 1");
   }
+  check(!hybrid(degrees), "layout", "shard is ", degrees.shard, " in ", to_string(degrees),
+        "; so far nothing is sharded over part of dp");
 }
 
 /// Batches are dealt over dp, so counts and losses are summed there.

@@ -1,25 +1,13 @@
 #include "dist/comm/mesh.h"
 
-#include <stdexcept>
-
 #include "dist/comm/collectives.h"
 #include "dist/comm/node_internal.h"
 #include "tensor/threads.h"
+#include "tests/dist/comm/reason.h"
 #include "tests/dist/mpi_test.h"
 
 namespace tessera::dist {
 namespace {
-
-/// What `call` says when it throws std::invalid_argument.
-template <class Call>
-std::string reason(Call call) {
-  try {
-    call();
-  } catch (const std::invalid_argument& error) {
-    return error.what();
-  }
-  return "nothing";
-}
 
 TEST(Split, OrdersByColorThenKeyThenRank) {
   const int rank = world().rank(), ranks = world().size();
@@ -91,20 +79,6 @@ TEST(Grid, RefusesWhatCannotBe) {
   EXPECT_EQ(reason([] { Grid({{"pp", 2}}).size({"ep"}); }), "[Grid] there is no axis ep");
 }
 
-TEST(Degrees, MultiplyToTheNumberOfRanks) {
-  EXPECT_EQ(complete({.pp = 2, .dp = 0, .cp = 1, .tp = 2}, 12).dp, 3);
-  EXPECT_EQ(complete({.dp = 0}, 5).dp, 5);
-  EXPECT_EQ(complete({.pp = 2, .dp = 3, .tp = 2}, 12).dp, 3);
-  EXPECT_EQ(reason([] { complete({.pp = 2, .dp = 2, .tp = 2}, 12); }),
-            "[mesh] pp=2 dp=2 cp=1 tp=2 make 8 ranks, but there are 12");
-  EXPECT_EQ(reason([] { complete({.pp = 5, .dp = 0}, 12); }), "[mesh] pp=5 cp=1 tp=1 do not divide 12 ranks");
-  EXPECT_EQ(reason([] { complete({.pp = 24, .dp = 0}, 12); }),
-            "[mesh] pp=24 cp=1 tp=1 do not divide 12 ranks");
-  EXPECT_EQ(reason([] { complete({.dp = 1, .tp = -1}, 12); }),
-            "[mesh] degrees pp=1 dp=1 cp=1 tp=-1, expected 1 or more");
-  EXPECT_THROW(complete({.pp = 1 << 30, .dp = 4, .cp = 1 << 30, .tp = 1 << 30}, 12), std::invalid_argument);
-}
-
 TEST(Mesh, HasACommunicatorPerAxisAndPurpose) {
   const int rank = world().rank(), ranks = world().size();
   const int tp = ranks % 2 == 0 ? 2 : 1;
@@ -130,7 +104,88 @@ TEST(Mesh, HasACommunicatorPerAxisAndPurpose) {
   outer.comm("parameters");
   EXPECT_EQ(mesh.comms().size(), 5U);
   EXPECT_EQ(gradients.counter(Kind::all_reduce).calls, 1);
-  EXPECT_THROW(mesh.axis("ep"), std::invalid_argument);
+  EXPECT_EQ(reason([&] { mesh.axis("zp"); }), "[Grid] there is no axis zp");
+}
+
+/// Every factorisation of the ranks of the test into pp, dp, cp, tp, with every ep and shard.
+std::vector<Degrees> all_degrees() {
+  const int ranks = world().size();
+  std::vector<Degrees> all;
+  for (int pp = 1; pp <= ranks; ++pp)
+    for (int dp = 1; pp * dp <= ranks; ++dp)
+      for (int cp = 1; pp * dp * cp <= ranks; ++cp)
+        for (int ep = 1; ep <= dp * cp; ++ep)
+          for (int shard = 1; shard <= dp; ++shard) {
+            const int tp = ranks / (pp * dp * cp);
+            if (pp * dp * cp * tp != ranks || dp % shard != 0) continue;
+            const Degrees degrees{.pp = pp, .dp = dp, .cp = cp, .tp = tp, .ep = ep, .shard = shard};
+            if (reason([&] { complete(degrees, ranks); }) == "nothing") all.push_back(degrees);
+          }
+  return all;
+}
+
+TEST(Mesh, GroupsCoverTheWorldOnceInEveryFactorisation) {
+  const int ranks = world().size();
+  for (const Degrees& degrees : all_degrees()) {
+    SCOPED_TRACE(to_string(degrees));
+    const Mesh mesh(world(), degrees);
+    EXPECT_EQ(mesh.axis("ep").size(), degrees.ep);
+    EXPECT_EQ(mesh.axis("edp").size() * degrees.ep, degrees.dp * degrees.cp);
+    EXPECT_EQ(mesh.axis("shard").size(), degrees.shard);
+    EXPECT_EQ(mesh.axis("replicate").size() * degrees.shard, degrees.dp);
+
+    for (const std::string name : {"pp", "dp", "replicate", "shard", "cp", "tp", "ep", "edp"}) {
+      const Axis axis = mesh.axis(name);
+      const std::vector<int> mine = mesh.grid().group(world().rank(), axis.atomic_axes());
+      ASSERT_EQ(std::ssize(mine), axis.size()) << name;
+      EXPECT_EQ(mine[axis.rank()], world().rank()) << name;
+      for (const int other : mine) EXPECT_EQ(mesh.grid().group(other, axis.atomic_axes()), mine) << name;
+    }
+    EXPECT_EQ(mesh.product({"ep", "edp"}).atomic_axes(), mesh.product({"dp", "cp"}).atomic_axes());
+    EXPECT_EQ(mesh.product({"replicate", "shard"}).atomic_axes(), mesh.axis("dp").atomic_axes());
+    EXPECT_EQ(mesh.product({"pp", "dp", "cp", "tp"}).size(), ranks);
+  }
+}
+
+TEST(Mesh, ExpertsSpreadOverNeighboursOfDpAndCp) {
+  for (const Degrees& degrees : all_degrees()) {
+    const Mesh mesh(world(), degrees);
+    const int inner = mesh.product({"dp", "cp"}).rank();
+    EXPECT_EQ(mesh.axis("ep").rank(), inner % degrees.ep) << to_string(degrees);
+    EXPECT_EQ(mesh.axis("edp").rank(), inner / degrees.ep) << to_string(degrees);
+    EXPECT_EQ(mesh.axis("shard").rank(), mesh.axis("dp").rank() % degrees.shard) << to_string(degrees);
+  }
+}
+
+TEST(Mesh, CommunicatesAlongEveryAxis) {
+  std::vector<Degrees> some = all_degrees();
+  if (some.size() > 12) some.erase(some.begin(), some.end() - 12);
+  for (const Degrees& degrees : some) {
+    const Mesh mesh(world(), degrees);
+    for (const std::string name : {"pp", "dp", "replicate", "shard", "cp", "tp", "ep", "edp"}) {
+      const Axis axis = mesh.axis(name);
+      Index expected = 0;
+      for (const int rank : mesh.grid().group(world().rank(), axis.atomic_axes())) expected += rank;
+      EXPECT_EQ(sum(axis.comm("test"), world().rank()), expected) << name << " in " << to_string(degrees);
+    }
+  }
+}
+
+TEST(Mesh, TellsWhereARankIs) {
+  const int ranks = world().size();
+  const Mesh mesh(world(), {.dp = 0});
+  for (int rank = 0; rank < ranks; ++rank)
+    EXPECT_EQ(mesh.coords(rank), (std::vector<Coordinate>{{"pp", 0}, {"dp", rank}, {"cp", 0}, {"tp", 0}}));
+  if (ranks % 4 != 0) return;
+  const Mesh split(world(), {.dp = 0, .ep = 2, .shard = 2});
+  EXPECT_EQ(split.coords(3), (std::vector<Coordinate>{{"pp", 0},
+                                                      {"dp", 3},
+                                                      {"replicate", 1},
+                                                      {"shard", 1},
+                                                      {"cp", 0},
+                                                      {"tp", 0},
+                                                      {"ep", 1},
+                                                      {"edp", 1}}));
 }
 
 }  // namespace
