@@ -30,11 +30,11 @@ constexpr Index kRowUnit = 48;  // OpenBLAS's kernels end on it, so a cut there 
 
 Index round_up(Index size, Index unit) { return (size + unit - 1) / unit * unit; }
 
-/// Panels of about 4 ms at 100 GFLOP/s but at least 6 units, all alike, one at least for each thread. A
+/// Panels of about 6 ms at 100 GFLOP/s but at least 6 units, all alike, one at least for each thread. A
 /// product of up to one and a half of them stays whole: the second panel would pack all of b once more.
 Index panel_rows(Index m, Index n, Index k) {
   const double row_flops = std::max(1.0, 2.0 * static_cast<double>(n) * static_cast<double>(k));
-  const double panel = std::max(6.0 * kRowUnit, 4e8 / row_flops);
+  const double panel = std::max(6.0 * kRowUnit, 6e8 / row_flops);
   const Index threads =
       static_cast<double>(m) * row_flops < 1e6 ? 1 : context().threads;  // a team costs 5 us or so
   const Index panels = std::max<Index>(threads, std::llround(static_cast<double>(m) / panel));

@@ -169,8 +169,8 @@ TEST(OpObserver, CountsTheProductsOfALayer) {
 
 TEST(OpObserver, HearsTicksOfLongProducts) {
   Listener listener;
-  run([](const auto& in) { return linear(in[0], in[1]); }, leaves({{600, 840}, {840, 840}}, DType::f32));
-  EXPECT_EQ(listener.ticks, 3) << "between the two panels of each 0.8 GFLOP product";
+  run([](const auto& in) { return linear(in[0], in[1]); }, leaves({{840, 840}, {840, 840}}, DType::f32));
+  EXPECT_EQ(listener.ticks, 3) << "between the two panels of each 1.2 GFLOP product";
 }
 
 TEST(Poll, GetsATurnBesideTheObserver) {
