@@ -102,7 +102,9 @@ ModelConfig read_file(const std::string& path) {
   try {
     return config_from_json(object);
   } catch (const std::invalid_argument& error) {
-    throw std::invalid_argument(std::string("[") + kOp + "] " + path + ": " + error.what());
+    const std::string prefix = std::string("[") + kOp + "] ", what = error.what();
+    throw std::invalid_argument(prefix + path + ": " +
+                                (what.starts_with(prefix) ? what.substr(prefix.size()) : what));
   }
 }
 

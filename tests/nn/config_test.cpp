@@ -71,6 +71,7 @@ TEST(FindModel, FilesMayBeAnything) {
     const std::string text = error(bytes);
     EXPECT_NE(text.find("a.json"), std::string::npos) << text;
     EXPECT_NE(text.find(part), std::string::npos) << text;
+    EXPECT_EQ(text.rfind("[config]"), 0U) << text;
   };
   says("", "no valid JSON at offset 0");
   says("{\"dim\": 128,}", "no valid JSON at offset 12");

@@ -6,25 +6,13 @@
 
 #include "nn/safetensors.h"
 #include "tests/nn/temporary.h"
+#include "tests/nn/tiny_model.h"
 #include "tests/tensor/gradcheck.h"
 
 namespace tessera::nn {
 namespace {
 
 using namespace tessera::testing;
-
-/// Odd sizes on purpose.
-ModelConfig tiny(bool llama = false) {
-  ModelConfig config;
-  config.name = llama ? "tiny-llama" : "tiny-gpt";
-  config.layers = 2, config.dim = 12, config.heads = 3, config.kv_heads = llama ? 1 : 3, config.ffn_dim = 33;
-  config.context = 8, config.vocab = 37;
-  if (llama) {
-    config.norm = Norm::rms, config.position = Position::rope, config.mlp = MlpKind::swiglu;
-    config.tied = config.bias = false;
-  }
-  return config;
-}
 
 void expect_equal_values(const Transformer& a, const Transformer& b) {
   const Parameters of_a = a.parameters(), of_b = b.parameters();
@@ -40,7 +28,7 @@ std::string file_in(const TemporaryDirectory& folder) { return folder / "model.s
 /// Saves a tiny model after a change to its file's contents.
 template <class Change>
 void save_changed(const TemporaryDirectory& folder, Change&& change) {
-  Transformer model(tiny());
+  Transformer model(tiny_model(false));
   model.materialize(1, DType::f64);
   save_model(folder.path(), model, 0);
   SafeTensors contents = load_safetensors(file_in(folder));
@@ -48,7 +36,7 @@ void save_changed(const TemporaryDirectory& folder, Change&& change) {
   save_safetensors(file_in(folder), contents);
 }
 std::string load_error(const TemporaryDirectory& folder) {
-  Transformer model(tiny());
+  Transformer model(tiny_model(false));
   model.materialize(2, DType::f64);
   return error_of([&] { load_model(folder.path(), model); });
 }
@@ -57,7 +45,7 @@ TEST(ModelFile, LoadsWhatItSaved) {
   for (const bool llama : {false, true}) {
     for (const DType dtype : {DType::f32, DType::f64}) {
       const TemporaryDirectory folder;
-      Transformer saved(tiny(llama)), loaded(tiny(llama));
+      Transformer saved(tiny_model(llama)), loaded(tiny_model(llama));
       saved.materialize(1, dtype);
       loaded.materialize(2, dtype);
       save_model(folder / "new/folder", saved, 7);
@@ -69,16 +57,16 @@ TEST(ModelFile, LoadsWhatItSaved) {
 
 TEST(ModelFile, HoldsConfigurationAndStep) {
   const TemporaryDirectory folder;
-  Transformer model(tiny(true));
+  Transformer model(tiny_model(true));
   model.materialize(1, DType::f32);
   save_model(folder.path(), model, 7);
-  EXPECT_EQ(to_json(load_config(folder.path())), to_json(tiny(true)));
+  EXPECT_EQ(to_json(load_config(folder.path())), to_json(tiny_model(true)));
   EXPECT_EQ(load_safetensors_metadata(file_in(folder)).at("step"), "7");
 }
 
 TEST(ModelFile, HoldsEachParameterUnderItsName) {
   const TemporaryDirectory folder;
-  Transformer model(tiny());
+  Transformer model(tiny_model(false));
   model.materialize(1, DType::f64);
   save_model(folder.path(), model, 0);
   const SafeTensors contents = load_safetensors(file_in(folder));
@@ -89,7 +77,7 @@ TEST(ModelFile, HoldsEachParameterUnderItsName) {
 
 TEST(ModelFile, ConvertsToTheModelsPrecision) {
   const TemporaryDirectory folder;
-  Transformer saved(tiny()), loaded(tiny()), expected(tiny());
+  Transformer saved(tiny_model(false)), loaded(tiny_model(false)), expected(tiny_model(false));
   saved.materialize(1, DType::f64);
   loaded.materialize(2, DType::f32);
   expected.materialize(1, DType::f32);
@@ -109,7 +97,7 @@ void narrow(const Transformer& model) {
 
 TEST(ModelFile, CutsEachBox) {
   const TemporaryDirectory folder;
-  Transformer saved(tiny()), loaded(tiny()), expected(tiny());
+  Transformer saved(tiny_model(false)), loaded(tiny_model(false)), expected(tiny_model(false));
   saved.materialize(1, DType::f64);
   save_model(folder.path(), saved, 0);
   narrow(loaded);
@@ -124,7 +112,7 @@ TEST(ModelFile, CutsEachBox) {
 // Fully sharded: the owned rows have memory of their own, and the used box has none between steps.
 TEST(ModelFile, FillsOwnedRowsKeptApart) {
   const TemporaryDirectory folder;
-  Transformer saved(tiny()), loaded(tiny()), expected(tiny());
+  Transformer saved(tiny_model(false)), loaded(tiny_model(false)), expected(tiny_model(false));
   saved.materialize(1, DType::f64);
   save_model(folder.path(), saved, 0);
   loaded.materialize(2, DType::f64);
@@ -142,7 +130,7 @@ TEST(ModelFile, FillsOwnedRowsKeptApart) {
 
 TEST(SaveModel, RefusesAPartOfAModel) {
   const TemporaryDirectory folder;
-  Transformer model(tiny());
+  Transformer model(tiny_model(false));
   EXPECT_NE(error_of([&] { save_model(folder.path(), model, 0); }).find("embedding.weight"),
             std::string::npos);
   narrow(model);
@@ -154,7 +142,7 @@ TEST(SaveModel, RefusesAPartOfAModel) {
 
 TEST(SaveModel, NamesTheFolderThatCannotBe) {
   const TemporaryDirectory folder;
-  Transformer model(tiny());
+  Transformer model(tiny_model(false));
   model.materialize(1, DType::f32);
   folder.file("taken", "");
   try {
@@ -204,7 +192,7 @@ TEST(LoadModel, RefusesIntegers) {
 TEST(LoadModel, FillsAllOrNothing) {
   const TemporaryDirectory folder;
   save_changed(folder, [](SafeTensors& contents) { contents.tensors.pop_back(); });
-  Transformer model(tiny()), untouched(tiny());
+  Transformer model(tiny_model(false)), untouched(tiny_model(false));
   model.materialize(2, DType::f64);
   untouched.materialize(2, DType::f64);
   EXPECT_NE(error_of([&] { load_model(folder.path(), model); }), "");
@@ -214,7 +202,7 @@ TEST(LoadModel, FillsAllOrNothing) {
 TEST(LoadModel, NeedsStorage) {
   const TemporaryDirectory folder;
   save_changed(folder, [](SafeTensors&) {});
-  Transformer model(tiny());
+  Transformer model(tiny_model(false));
   EXPECT_NE(error_of([&] { load_model(folder.path(), model); }).find("materialize"), std::string::npos);
 }
 

@@ -4,6 +4,7 @@
 
 #include "nn/train_step.h"
 #include "tensor/autograd.h"
+#include "tests/nn/tiny_model.h"
 #include "tests/tensor/gradcheck.h"
 
 namespace tessera::nn {
@@ -11,24 +12,7 @@ namespace {
 
 using testing::bit_equal;
 using testing::relative_error;
-
-/// Odd sizes on purpose: vocab 37, ffn 33, 5 tokens, 3 heads over 1.
-ModelConfig tiny(bool llama, double dropout = 0) {
-  return {.name = "tiny",
-          .layers = 2,
-          .dim = 12,
-          .heads = 3,
-          .kv_heads = llama ? 1 : 3,
-          .ffn_dim = 33,
-          .context = 5,
-          .vocab = 37,
-          .norm = llama ? Norm::rms : Norm::layer,
-          .position = llama ? Position::rope : Position::learned,
-          .mlp = llama ? MlpKind::swiglu : MlpKind::gelu,
-          .tied = !llama,
-          .bias = !llama,
-          .dropout = dropout};
-}
+using testing::tiny_model;
 
 /// `sequences` of them with 5, 2, 4, 0, 3, ... targets that count.
 Batch batch_of(Index sequences) {
@@ -85,7 +69,7 @@ INSTANTIATE_TEST_SUITE_P(Families, Family, ::testing::Bool(),
                          [](const auto& family) { return family.param ? "Llama" : "Gpt"; });
 
 TEST_P(Family, GradientsEqualDifferences) {
-  const auto model = make_model(tiny(GetParam(), 0.1));
+  const auto model = make_model(tiny_model(GetParam(), 0.1));
   const Batch batch = batch_of(2);
   const auto loss = [&](const std::vector<Tensor>&) { return model->loss({batch, 5, 9, true}).sum; };
   std::vector<Tensor> checked;
@@ -98,7 +82,7 @@ TEST_P(Family, GradientsEqualDifferences) {
 }
 
 TEST_P(Family, UnequalMicrobatchesEqualOneBatch) {
-  const auto model = make_model(tiny(GetParam(), 0.1));
+  const auto model = make_model(tiny_model(GetParam(), 0.1));
   const Batch batch = batch_of(5);
   const Gradients whole = gradients(*model, batch);
   for (const Index microbatches : {2, 3, 5, 8}) {
@@ -107,7 +91,7 @@ TEST_P(Family, UnequalMicrobatchesEqualOneBatch) {
 }
 
 TEST_P(Family, EmptyAndIgnoredBatchesGiveZero) {
-  const auto model = make_model(tiny(GetParam()));
+  const auto model = make_model(tiny_model(GetParam()));
   const Batch ignored = slice(batch_of(4), 3, 4);
   for (const Batch& batch : {slice(batch_of(1), 0, 0), ignored}) {
     const Gradients result = gradients(*model, batch);
@@ -119,7 +103,7 @@ TEST_P(Family, EmptyAndIgnoredBatchesGiveZero) {
 TEST_P(Family, RecomputeIsBitEqual) {
   const Batch batch = batch_of(3);
   for (const DType dtype : {DType::f32, DType::f64}) {
-    const auto model = make_model(tiny(GetParam(), 0.1), dtype);
+    const auto model = make_model(tiny_model(GetParam(), 0.1), dtype);
     const Gradients plain = gradients(*model, batch);
     for (const Recompute mode : {Recompute::selective, Recompute::full}) {
       model->set_recompute(mode);
@@ -129,7 +113,7 @@ TEST_P(Family, RecomputeIsBitEqual) {
 }
 
 TEST_P(Family, TicksChangeNoBits) {
-  const auto model = make_model(tiny(GetParam(), 0.1), DType::f32);
+  const auto model = make_model(tiny_model(GetParam(), 0.1), DType::f32);
   const Gradients plain = gradients(*model, batch_of(3));
   int begun = 0, ended = 0;
   const OpObserver observer = {[&](const OpInfo&) { ++begun; }, [&](const OpInfo&) { ++ended; }, [] {}};
@@ -141,7 +125,7 @@ TEST_P(Family, TicksChangeNoBits) {
 
 TEST_P(Family, HooksFireOncePerBackwardWithTheWholeGradient) {
   for (const Recompute mode : {Recompute::none, Recompute::full}) {
-    const auto model = make_model(tiny(GetParam()));
+    const auto model = make_model(tiny_model(GetParam()));
     model->set_recompute(mode);
     const Gradients expected = gradients(*model, batch_of(2));
     const Parameters parameters = model->parameters();
@@ -160,7 +144,7 @@ TEST_P(Family, HooksFireOncePerBackwardWithTheWholeGradient) {
 }
 
 TEST_P(Family, DeferredWeightGradientsAreBitEqual) {
-  const auto model = make_model(tiny(GetParam()));
+  const auto model = make_model(tiny_model(GetParam()));
   const Gradients plain = gradients(*model, batch_of(2));
   DeferredWeightGradients queue;
   zero_grad(model->parameters());
@@ -180,7 +164,7 @@ TEST_P(Family, DeferredWeightGradientsAreBitEqual) {
 
 TEST_P(Family, TwoRunsAreBitEqual) {
   const auto run = [&] {
-    const auto model = make_model(tiny(GetParam(), 0.1), DType::f32);
+    const auto model = make_model(tiny_model(GetParam(), 0.1), DType::f32);
     Optimizer optimizer(model->parameters(), {});
     for (Index step = 0; step < 4; ++step)
       train_step(*model, optimizer, batch_of(3), {.clip = 1, .seed = 2, .step = step});
@@ -193,7 +177,7 @@ TEST_P(Family, TwoRunsAreBitEqual) {
 }
 
 TEST(Transformer, DropoutMasksFollowTheGlobalSequence) {
-  const auto model = make_model(tiny(false, 0.3));
+  const auto model = make_model(tiny_model(false, 0.3));
   const Batch batch = batch_of(4);
   const auto hidden = [&](const Batch& part) { return model->hidden({part, 5, 9, true}).detach(); };
   const NoGrad no_grad;
@@ -201,19 +185,19 @@ TEST(Transformer, DropoutMasksFollowTheGlobalSequence) {
 }
 
 TEST(Transformer, EvaluatesAsOneSumOverOneCount) {
-  const auto model = make_model(tiny(false));
+  const auto model = make_model(tiny_model(false));
   const Batch batch = batch_of(5);
   EXPECT_NEAR(evaluate(*model, split(batch, 4)), evaluate(*model, {batch}), 1e-12);
 }
 
 TEST(Transformer, RefusesALongerSequenceThanItsContext) {
-  const auto model = make_model(tiny(false));
+  const auto model = make_model(tiny_model(false));
   const Batch batch = make_batch({1, 2, 3, 4, 5, 6}, {1, 2, 3, 4, 5, 6}, 6);
   EXPECT_THROW(model->loss({batch}), std::invalid_argument);
 }
 
 TEST(TrainStep, UpdatesNothingWhenALossIsNotFinite) {
-  const auto model = make_model(tiny(false));
+  const auto model = make_model(tiny_model(false));
   const ParameterPtr weight = model->parameters().front();
   weight->value.data<double>()[0] = std::nan("");
   const Tensor before = model->parameters().back()->value.clone();

@@ -10,6 +10,7 @@
 #include "dist/plan/ring.h"
 #include "tensor/ops.h"
 #include "tests/dist/mpi_test.h"
+#include "tests/nn/tiny_model.h"
 #include "tests/tensor/gradcheck.h"
 
 namespace tessera::dist {
@@ -17,26 +18,9 @@ namespace {
 
 using testing::bit_equal;
 using testing::relative_error;
+using testing::tiny_model;
 
 constexpr Index kContext = 5, kVocab = 37, kBatch = 4;
-
-/// Odd sizes on purpose: vocab 37, ffn 33, 5 tokens, 3 heads over 1.
-nn::ModelConfig tiny(bool llama) {
-  return {.name = "tiny",
-          .layers = 2,
-          .dim = 12,
-          .heads = 3,
-          .kv_heads = llama ? 1 : 3,
-          .ffn_dim = 33,
-          .context = kContext,
-          .vocab = kVocab,
-          .norm = llama ? nn::Norm::rms : nn::Norm::layer,
-          .position = llama ? nn::Position::rope : nn::Position::learned,
-          .mlp = llama ? nn::MlpKind::swiglu : nn::MlpKind::gelu,
-          .tied = !llama,
-          .bias = !llama,
-          .dropout = 0.1};
-}
 
 /// A global batch whose sequences have 5, 0, 2 and 1 targets that count, other tokens at each step.
 nn::Batch global_batch(Index step) {
@@ -70,7 +54,7 @@ struct Run {
 };
 
 Trace trace(const Run& run) {
-  nn::Transformer model(tiny(run.llama));
+  nn::Transformer model(tiny_model(run.llama, 0.1));
   nn::StepExchange exchange;
   if (run.parallel) {
     exchange =
@@ -106,7 +90,7 @@ double error(const Trace& a, const Trace& b, bool llama) {
   for (std::size_t i = 0; i < a.losses.size(); ++i) {
     worst = std::max({worst, std::abs(a.losses[i] / b.losses[i] - 1), std::abs(a.norms[i] / b.norms[i] - 1)});
   }
-  const nn::Parameters parameters = nn::Transformer(tiny(llama)).parameters();
+  const nn::Parameters parameters = nn::Transformer(tiny_model(llama, 0.1)).parameters();
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     if (!llama && parameters[i]->name.ends_with("k.bias")) continue;
     worst = std::max(worst, relative_error(a.grads[i], b.grads[i]));
@@ -147,7 +131,7 @@ TEST_P(DataParallel, IsAsExactAsOneRankInF32) {
 }
 
 TEST_P(DataParallel, ReplicasStayBitEqual) {
-  nn::Transformer model(tiny(GetParam()));
+  nn::Transformer model(tiny_model(GetParam(), 0.1));
   const Parallel parallel = parallelize(model, Mesh(world(), {}), {.dtype = DType::f32});
   for (const nn::ParameterPtr& p : model.parameters()) EXPECT_TRUE(same_on_all_ranks(p->value)) << p->name;
   nn::Optimizer optimizer(model.parameters(), {});
@@ -159,7 +143,7 @@ TEST_P(DataParallel, ReplicasStayBitEqual) {
 }
 
 TEST_P(DataParallel, InitialWeightsAreThoseOfOneRank) {
-  nn::Transformer model(tiny(GetParam())), single(tiny(GetParam()));
+  nn::Transformer model(tiny_model(GetParam(), 0.1)), single(tiny_model(GetParam(), 0.1));
   parallelize(model, Mesh(world(), {}), {.seed = 5});
   single.materialize(5, DType::f32);
   const nn::Parameters a = model.parameters(), b = single.parameters();
@@ -194,7 +178,7 @@ TEST(DataShare, DrawsItsSliceOfTheDropoutMask) {
 }
 
 TEST(DataParallelTraffic, MatchesTheFormula) {
-  nn::Transformer model(tiny(false));
+  nn::Transformer model(tiny_model(false, 0.1));
   const Mesh mesh(world(), {});
   const Parallel parallel = parallelize(model, mesh, {.collectives = {.algorithm = Algorithm::ring}});
   nn::Optimizer optimizer(model.parameters(), {});
@@ -211,7 +195,7 @@ TEST(DataParallelTraffic, MatchesTheFormula) {
 }
 
 TEST(DataParallelErrors, EveryRankThrowsForALossThatIsNotFinite) {
-  nn::Transformer model(tiny(false));
+  nn::Transformer model(tiny_model(false, 0.1));
   const Parallel parallel = parallelize(model, Mesh(world(), {}), {});
   if (world().rank() == world().size() - 1) model.parameters().front()->value.fill(std::nan(""));
   nn::Optimizer optimizer(model.parameters(), {});
@@ -222,13 +206,13 @@ TEST(DataParallelErrors, EveryRankThrowsForALossThatIsNotFinite) {
 
 TEST(Parallelize, RefusesWhatItCannotDo) {
   if (world().size() == 1) return;
-  nn::Transformer model(tiny(false));
+  nn::Transformer model(tiny_model(false, 0.1));
   const Mesh mesh(world(), {.dp = 1, .tp = world().size()});
   EXPECT_NE(testing::error_of([&] { parallelize(model, mesh, {}); }).find("tp is"), std::string::npos);
 }
 
 TEST(Parallelize, ReportsWhatEachRankHolds) {
-  nn::Transformer model(tiny(true));
+  nn::Transformer model(tiny_model(true, 0.1));
   const LayoutReport report = parallelize(model, Mesh(world(), {}), {}).report;
   EXPECT_EQ(report.parameters.size(), model.parameters().size());
   EXPECT_EQ(report.num_used, nn::count_elements(model.parameters()));
@@ -240,7 +224,7 @@ TEST(Parallelize, ReportsWhatEachRankHolds) {
 
 TEST(Placement, MustBeDeclaredForEveryParameterAndAxis) {
   if (world().size() == 1) return;
-  nn::Transformer model(tiny(false));
+  nn::Transformer model(tiny_model(false, 0.1));
   const Mesh mesh(world(), {});
   PlacementTable table(model.parameters(), mesh.grid());
   EXPECT_THROW(table.check_complete(), std::logic_error);
