@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <iomanip>
 #include <map>
-#include <numeric>
 #include <sstream>
 
 namespace tessera::dist {
 namespace {
 
-constexpr std::size_t kRows = 16, kGroups = 8, kRanks = 16;  // shown of a table, a list of groups, a group
+// How much is shown: of the table, of a list of groups, of a group.
+constexpr int kRows = 16;
+constexpr std::size_t kGroups = 8, kRanks = 16;
 
 std::string label(const std::string& axis, int coordinate) { return axis + ' ' + std::to_string(coordinate); }
 
@@ -23,19 +24,21 @@ std::string joined(const std::vector<int>& ranks) {
   return ranks.size() > kRanks ? text + " ..." : text;
 }
 
-std::string line(const std::string& name, const std::vector<std::vector<int>>& groups) {
+// The first groups of `num_groups`.
+std::string line(const std::string& name, const std::vector<std::vector<int>>& groups,
+                 std::size_t num_groups) {
   std::ostringstream text;
   text << std::left << std::setw(10) << name;
-  for (std::size_t i = 0; i < std::min(groups.size(), kGroups); ++i)
-    text << (i > 0 ? " |" : "") << joined(groups[i]);
-  if (groups.size() > kGroups) text << " | ... " << groups.size() << " groups";
+  for (std::size_t i = 0; i < groups.size(); ++i) text << (i > 0 ? " |" : "") << joined(groups[i]);
+  if (num_groups > groups.size()) text << " | ... " << num_groups << " groups";
   text << '\n';
   return text.str();
 }
 
 // Rows: all axes but the last; columns: the last one.
 std::string table(const Grid& grid, const Grid::Names& axes) {
-  const int columns = grid.size({axes.back()}), rows = grid.num_ranks() / columns;
+  const int columns = grid.size({axes.back()}), all_rows = grid.num_ranks() / columns;
+  const int rows = std::min(all_rows, kRows);
   const std::size_t width = label(axes.back(), columns - 1).size() + 2;
   std::vector<std::string> lines(static_cast<std::size_t>(rows) + 1);
   for (std::size_t i = 0; i + 1 < axes.size(); ++i) {
@@ -52,17 +55,26 @@ std::string table(const Grid& grid, const Grid::Names& axes) {
       lines[row + 1] += padded(std::to_string(row * columns + column), width);
   }
   std::string text;
-  for (std::size_t i = 0; i < std::min(lines.size(), kRows + 1); ++i) text += lines[i] + '\n';
-  return lines.size() > kRows + 1 ? text + "... " + std::to_string(rows) + " rows\n" : text;
+  for (const std::string& row : lines) text += row + '\n';
+  return all_rows > rows ? text + "... " + std::to_string(all_rows) + " rows\n" : text;
 }
 
-std::vector<std::vector<int>> groups_along(const Grid& grid, const Grid::Names& axes) {
+std::string groups_along(const Grid& grid, const std::string& name, const Grid::Names& axes) {
   std::vector<std::vector<int>> groups;
-  for (int rank = 0; rank < grid.num_ranks(); ++rank) {
-    std::vector<int> group = grid.group(rank, axes);
-    if (group.front() == rank) groups.push_back(std::move(group));
-  }
-  return groups;
+  for (int rank = 0; rank < grid.num_ranks() && groups.size() < kGroups; ++rank)
+    if (grid.coordinate(rank, axes) == 0) groups.push_back(grid.group(rank, axes));
+  return line(name, groups, static_cast<std::size_t>(grid.num_ranks() / grid.size(axes)));
+}
+
+std::string nodes_line(const std::vector<int>& nodes) {
+  std::map<int, std::vector<int>> by_node;
+  for (std::size_t rank = 0; rank < nodes.size(); ++rank)
+    by_node[nodes[rank]].push_back(static_cast<int>(rank));
+  if (by_node.size() < 2) return "";
+  std::vector<std::vector<int>> groups;
+  for (const auto& [node, ranks] : by_node)
+    if (groups.size() < kGroups) groups.push_back(ranks);
+  return line("node", groups, by_node.size());
 }
 
 }  // namespace
@@ -78,14 +90,9 @@ std::string rank_table(const Degrees& degrees, const std::vector<int>& nodes) {
   std::string text = table(grid, shown);
   for (const std::string& name : told_axes(degrees)) {
     const Grid::Names& atomic = axes.named.at(name);
-    if (grid.size(atomic) > 1) text += line(name, groups_along(grid, atomic));
+    if (grid.size(atomic) > 1) text += groups_along(grid, name, atomic);
   }
-  std::map<int, std::vector<int>> by_node;
-  for (std::size_t rank = 0; rank < nodes.size(); ++rank)
-    by_node[nodes[rank]].push_back(static_cast<int>(rank));
-  std::vector<std::vector<int>> on_node;
-  for (const auto& [node, ranks] : by_node) on_node.push_back(ranks);
-  return on_node.size() > 1 ? text + line("node", on_node) : text;
+  return text + nodes_line(nodes);
 }
 
 }  // namespace tessera::dist
