@@ -16,8 +16,6 @@ namespace tessera::dist {
 namespace {
 
 constexpr unsigned kAbort_s = 10;  // should MPI_Abort hang
-constexpr unsigned kNotice_s =
-    30;  // how long a program may take to notice a signal, say a long step; then it is stuck
 
 // Handlers of signals and of std::terminate have no argument to carry state in.
 volatile std::sig_atomic_t signals_seen = 0;
@@ -26,7 +24,6 @@ int this_rank = 0, num_ranks = 1;
 void on_signal(int signal) {
   if (signals_seen > 0) _exit(128 + signal);
   signals_seen = 1;
-  alarm(kNotice_s);
   constexpr char kText[] = "\nstopping; once more ends at once\n";
   if (this_rank == 0 && write(STDERR_FILENO, kText, sizeof(kText) - 1) < 0) return;
 }
@@ -46,8 +43,6 @@ void let_launcher_read() {
   pause_s(20e-3);
 }
 
-void on_alarm(int) { _exit(128 + SIGTERM); }
-
 [[noreturn]] void on_terminate() {
   try {
     if (const std::exception_ptr error = std::current_exception()) std::rethrow_exception(error);
@@ -61,15 +56,15 @@ void on_alarm(int) { _exit(128 + SIGTERM); }
 
 }  // namespace
 
-bool interrupted() {
-  if (signals_seen == 0) return false;
-  alarm(0);  // noticed
-  return true;
-}
+bool interrupted() { return signals_seen > 0; }
 
 void set_speaker(int rank, int ranks) {
   this_rank = rank;
   num_ranks = ranks;
+}
+
+std::string as_rank(const std::string& text) {
+  return num_ranks > 1 ? "rank " + std::to_string(this_rank) + ": " + text : text;
 }
 
 void say(const std::string& text) {
@@ -81,7 +76,6 @@ void abort_job(int status) {
   std::cout.flush();
   std::fflush(stdout);
   let_launcher_read();
-  std::signal(SIGALRM, SIG_DFL);
   alarm(kAbort_s);
   // MPI would add its own words to a message that has said it all.
   if (std::freopen("/dev/null", "w", stderr) != nullptr) MPI_Abort(MPI_COMM_WORLD, status);
@@ -89,7 +83,7 @@ void abort_job(int status) {
 }
 
 void fail(const std::string& reason) {
-  say(num_ranks > 1 ? "rank " + std::to_string(this_rank) + ": " + reason : reason);
+  say(as_rank(reason));
   abort_job(1);
 }
 
@@ -98,7 +92,6 @@ void install_handlers() {
   action.sa_handler = on_signal;
   action.sa_flags = SA_RESTART;
   for (int signal : {SIGINT, SIGTERM}) sigaction(signal, &action, nullptr);
-  std::signal(SIGALRM, on_alarm);
   std::set_terminate(on_terminate);
 }
 

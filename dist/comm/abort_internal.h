@@ -7,6 +7,8 @@ namespace tessera::dist {
 /// Who speaks in the messages below, and in signal handlers.
 void set_speaker(int rank, int ranks);
 
+/// "rank 2: text", or just the text if there is one rank.
+std::string as_rank(const std::string& text);
 /// One message on stderr, in one write, so that those of several ranks do not mix.
 void say(const std::string& text);
 /// Ends the processes of all ranks, of which none may hang.

@@ -15,8 +15,9 @@ namespace tessera::dist {
 ///  - body throws something else on some rank, or std::invalid_argument where others do not within 3 s: that
 ///    rank prints "rank 2: what()", and the whole job ends at once, with status 1.
 ///  - a launcher of another MPI than the one this was built against: one message, and 2.
-///  - the first SIGINT or SIGTERM makes interrupted() true. The second ends the process, and so does not
-///    calling interrupted() for 30 s.
+///  - the first SIGINT or SIGTERM makes interrupted() true, however long the body takes to ask. The second
+///  ends
+///    the process at once.
 ///
 /// Work under way is finished first, with or without a handle. MPI is called from this thread alone; body may
 /// have others. No Comm may outlive this call.
