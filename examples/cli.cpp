@@ -78,8 +78,8 @@ class Flags {
   }
 
   /// Without a value on the command line: sets the target to `value`.
-  CLI::Option* flag(const std::string& name, std::optional<bool>& target, bool value,
-                    const std::string& help) {
+  template <class Target>
+  CLI::Option* flag(const std::string& name, Target& target, bool value, const std::string& help) {
     const std::function<void()> set = [&target, value] { target = value; };
     return app_.add_flag_callback(name, set, help)->group(section_);
   }
@@ -125,6 +125,14 @@ void add_model_flags(CLI::App& app, ModelOptions& o) {
   CLI::Option* tied = flags.flag("--tied", o.tied, true, "The head shares the embedding's weight");
   flags.flag("--untied", o.tied, false, "The head has a weight of its own")->excludes(tied);
   flags.number("--dropout", o.dropout, kFraction, "Probability of dropping an element");
+}
+
+void add_diagnosis_flags(CLI::App& app, dist::Diagnosis& diagnosis) {
+  Flags flags(app, "Diagnosis of hangs");
+  flags.number("--watchdog", diagnosis.watchdog_s, kNotNegative,
+               "Seconds without progress after which ranks say what they wait for, and end; 0: never");
+  flags.flag("--check-collectives", diagnosis.check_collectives, true,
+             "Compare what ranks are about to call, each time");
 }
 
 template <class Threads>
@@ -208,6 +216,7 @@ void add_flags(CLI::App& app, TrainOptions& o) {
   run.text("--json", o.json, "FILE", "Where to write what was measured");
 
   add_optimizer_flags(app, o);
+  add_diagnosis_flags(app, o.diagnosis);
 }
 
 void add_flags(CLI::App& app, GenerateOptions& o) {

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "dist/comm/diagnosis.h"
 #include "dist/comm/mesh.h"
 #include "nn/block.h"
 #include "nn/config.h"
@@ -40,6 +41,7 @@ struct TrainOptions {
   ModelOptions model;
   dist::Degrees degrees;
   dist::Algorithm algorithm = dist::Algorithm::automatic;
+  dist::Diagnosis diagnosis;
   Index microbatches = 1;
   nn::Recompute recompute = nn::Recompute::none;
   std::string data;  ///< empty: the corpus that is built in

@@ -136,6 +136,7 @@ void finish(const Training& run, const History& history) {
 }
 
 int run(const TrainOptions& options, const dist::Comm& world) {
+  dist::diagnose(world, options.diagnosis);
   context().threads = options.threads.value_or(std::max(1, world.cores_on_node() / world.ranks_on_node()));
   const nn::ModelConfig config = configure(options.model);
   const nn::Dataset data = open_data(options.data, config);

@@ -31,6 +31,9 @@ struct CommState {
   CommName name;
   std::array<std::array<Counter, kNumAlgorithms>, kNumKinds> counters{};
 
+  Index num_agreements = 0;  ///< begun so far in the checked mode; their messages count apart from ours
+  Counter agreements{};
+
   Index num_collectives = 0;                 ///< begun so far
   std::deque<const Execution*> collectives;  ///< those not finished, oldest first
   Index in_flight_bytes = 0;                 ///< of all collectives here

@@ -22,13 +22,13 @@ bool overlap(const plan::Range& a, const plan::Range& b) {
 }  // namespace
 
 Execution::Execution(std::shared_ptr<CommState> comm, Buffer buffer, plan::Rounds rounds,
-                     const RunOptions& options, int tag)
+                     const RunOptions& options, int tag, Counter& counter)
     : comm_(std::move(comm)),
       buffer_(std::move(buffer)),
       rounds_(std::move(rounds)),
       options_(options),
       tag_(tag),
-      counter_(comm_->counter(options.kind, options.algorithm)) {
+      counter_(counter) {
   const Index limit = options.cutting.message_limit_bytes;
   segment_size_ = std::max<Index>(
       1, (collective() ? std::min(limit, options.cutting.segment_bytes) : limit) / buffer_.bytes(1));
@@ -62,6 +62,8 @@ void Execution::finish_if_done() {
 // ---- posting ----
 
 bool Execution::post() {
+  if (ready_ && !ready_()) return false;
+  ready_ = nullptr;
   bool any = false;
   while (round_ < rounds_.size()) {
     const plan::Round& round = rounds_[round_];
@@ -113,6 +115,7 @@ bool Execution::post_receive(const plan::Step& step) {
   Piece piece{Direction::receive, range, round_, step.from, buffer_.bytes(range.size), step.combine, nullptr};
   std::byte* into = adds ? nullptr : buffer_.in_place(range);
   if (into == nullptr) into = scratch_for(piece);
+  if (faults() != nullptr) faults()->poison(into, piece.bytes);
   MPI_Request request = MPI_REQUEST_NULL;
   require_success(MPI_Irecv(into, static_cast<int>(piece.bytes), MPI_BYTE, comm_->mpi_ranks[step.from], tag_,
                             comm_->mpi, &request),
@@ -139,10 +142,12 @@ bool Execution::post_send(const plan::Step& step) {
     buffer_.pack(range, from);
     piece.range = {};
   }
+  const bool synchronous = faults() != nullptr && faults()->before_send();
   MPI_Request request = MPI_REQUEST_NULL;
-  require_success(MPI_Isend(from, static_cast<int>(piece.bytes), MPI_BYTE, comm_->mpi_ranks[step.to], tag_,
-                            comm_->mpi, &request),
-                  "MPI_Isend");
+  require_success(
+      (synchronous ? MPI_Issend : MPI_Isend)(from, static_cast<int>(piece.bytes), MPI_BYTE,
+                                             comm_->mpi_ranks[step.to], tag_, comm_->mpi, &request),
+      "MPI_Isend");
   if (segment_ == 0) ++counter_.messages_sent;
   ++counter_.pieces_sent;
   counter_.bytes_sent += piece.bytes;
@@ -202,7 +207,7 @@ bool Execution::can_combine(const Piece& received) const {
 // ---- completion ----
 
 bool Execution::collect() {
-  if (num_requests_ == 0) return false;
+  if (num_requests_ == 0 || (faults() != nullptr && faults()->looks_away())) return false;
   completed_.resize(requests_.size());
   statuses_.resize(requests_.size());
   int count = 0;
@@ -253,6 +258,7 @@ bool Execution::combine_one() {
     buffer_.combine(piece->range, packed, options_.reduction);
   else
     buffer_.unpack(piece->range, packed);
+  if (faults() != nullptr) faults()->poison(piece->scratch->data(), piece->bytes);
   count_in_flight(-piece->bytes);
   requests_.erase(requests_.begin() + (piece - pieces_.begin()));
   pieces_.erase(piece);

@@ -1,10 +1,14 @@
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "dist/comm/buffer.h"
 #include "dist/comm/comm_internal.h"
+#include "dist/comm/faults_internal.h"
+#include "dist/comm/progress.h"
 #include "dist/comm/work.h"
 #include "dist/plan/rounds.h"
 #include "tensor/storage.h"
@@ -23,8 +27,12 @@ namespace tessera::dist {
 /// all of its pieces are posted without waiting for each other.
 class Execution {
  public:
+  /// @param counter what the messages count as
   Execution(std::shared_ptr<CommState> comm, Buffer buffer, plan::Rounds rounds, const RunOptions& options,
-            int tag);
+            int tag, Counter& counter);
+
+  /// Posts nothing until ready() is true.
+  void start_when(std::function<bool()> ready) { ready_ = std::move(ready); }
 
   /// Posts what can be posted now.
   void start();
@@ -32,9 +40,15 @@ class Execution {
   bool advance();
   /// From now on this rank does nothing but wait for it.
   void await() { awaited_ = true; }
+  bool awaited() const { return awaited_; }
   bool done() const { return round_ == rounds_.size() && pieces_.empty(); }
   Counter& counter() { return counter_; }
   Progress& progress() { return *comm_->progress; }
+
+  /// "all_reduce (ring) on dp gradients"
+  std::string name() const;
+  /// name(), and what it waits for: "round 2 of 6: for data from ranks 3, 5".
+  std::string describe() const;
 
  private:
   enum class Direction { send, receive };
@@ -69,6 +83,7 @@ class Execution {
   void next_group();
   void drop_finished();
   void finish_if_done();
+  Faults* faults() const { return comm_->progress->faults(); }  // null but in tests
   void check_size(const Piece& piece, const MPI_Status& status) const;
 
   std::shared_ptr<CommState> comm_;
@@ -78,6 +93,7 @@ class Execution {
   int tag_;
   Index segment_size_;  // elements
   Counter& counter_;
+  std::function<bool()> ready_;
 
   std::size_t round_ = 0, next_receive_ = 0, next_send_ = 0;  // the group being posted, and its steps
   Index segment_ = 0;
@@ -91,5 +107,8 @@ class Execution {
   bool awaited_ = false;
   bool worked_ = false;  // this advance() has packed or combined a segment
 };
+
+/// Starts it, and has it make progress until it is done.
+std::shared_ptr<Execution> start(std::shared_ptr<Execution> execution);
 
 }  // namespace tessera::dist

@@ -7,6 +7,8 @@
 #include <chrono>
 
 #include "dist/comm/execution_internal.h"
+#include "dist/comm/faults_internal.h"
+#include "dist/comm/watchdog_internal.h"
 #include "tensor/context.h"
 
 namespace tessera::dist {
@@ -42,6 +44,22 @@ class Patience {
   double yield_s_, since_s_ = 0;
 };
 
+/// Tells the watchdog, if there is one, that the rank waits.
+class Waiting {
+ public:
+  explicit Waiting(Watchdog* watchdog) : watchdog_(watchdog) {
+    if (watchdog_ != nullptr) watchdog_->waits(true);
+  }
+  ~Waiting() {
+    if (watchdog_ != nullptr) watchdog_->waits(false);
+  }
+  Waiting(const Waiting&) = delete;
+  Waiting& operator=(const Waiting&) = delete;
+
+ private:
+  Watchdog* watchdog_;
+};
+
 }  // namespace
 
 double now_s() {
@@ -54,17 +72,33 @@ Progress::~Progress() {
   if (context().poll == &poll_) context().poll = nullptr;
 }
 
+void Progress::set_watchdog(std::unique_ptr<Watchdog> watchdog) { watchdog_ = std::move(watchdog); }
+void Progress::set_faults(std::unique_ptr<Faults> faults) { faults_ = std::move(faults); }
+
 void Progress::add(std::shared_ptr<Execution> execution) {
+  if (watchdog_) watchdog_->begins(execution->name());
   active_.push_back(std::move(execution));
   context().poll = &poll_;
 }
 
+// Of the operation that this rank waits for, if it does: the oldest whose messages are on their way.
+std::string Progress::under_way() const {
+  if (active_.empty()) return "nothing under way";
+  auto shown = std::ranges::find_if(active_, [](const auto& execution) { return execution->awaited(); });
+  if (shown == active_.end()) shown = active_.begin();
+  const std::size_t others = active_.size() - 1;
+  return (*shown)->describe() + (others > 0 ? "; others under way: " + std::to_string(others) : "");
+}
+
 bool Progress::advance(bool all) {
-  if (busy_ || active_.empty()) return false;
+  if (busy_) return false;
+  if (watchdog_) watchdog_->look([this] { return under_way(); });
+  if (active_.empty()) return false;
   const Scoped<bool> busy(busy_, true);
   bool any = false;
   for (std::size_t i = 0; i < active_.size() && (all || !any); ++i) any |= active_[i]->advance();
   if (any) std::erase_if(active_, [](const auto& execution) { return execution->done(); });
+  if (any && watchdog_) watchdog_->progressed();
   if (active_.empty()) context().poll = nullptr;
   return any;
 }
@@ -72,6 +106,7 @@ bool Progress::advance(bool all) {
 bool Progress::poll() { return advance(false); }
 
 void Progress::wait_until(const std::function<bool()>& done) {
+  const Waiting waiting(watchdog_.get());
   Patience patience(crowded_);
   while (!done()) {
     if (advance(true))

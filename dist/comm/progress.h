@@ -2,11 +2,14 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace tessera::dist {
 
 class Execution;
+class Faults;
+class Watchdog;
 
 /// Everything that is under way on this rank, and the only place where it waits: MPICH's own blocking calls
 /// spin, which ruins a machine with more ranks than cores.
@@ -32,13 +35,24 @@ class Progress {
   /// From now on `execution` makes progress here, and lives until it is done.
   void add(std::shared_ptr<Execution> execution);
 
+  // Diagnosis (diagnosis.h): off until they are called.
+  void set_watchdog(std::unique_ptr<Watchdog> watchdog);
+  void set_checked(bool checked) { checked_ = checked; }
+  bool checked() const { return checked_; }
+  /// What tests do to this rank's messages; null: nothing.
+  void set_faults(std::unique_ptr<Faults> faults);
+  Faults* faults() const { return faults_.get(); }
+
  private:
   bool advance(bool all);
+  std::string under_way() const;
 
   const std::function<void()> poll_;  // what Context::poll points at
 
   std::vector<std::shared_ptr<Execution>> active_;  // oldest first
-  bool busy_ = false, crowded_ = true;
+  bool busy_ = false, crowded_ = true, checked_ = false;
+  std::unique_ptr<Faults> faults_;
+  std::unique_ptr<Watchdog> watchdog_;
 };
 
 /// Seconds of a steady clock.

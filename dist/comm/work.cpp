@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "dist/comm/agreement_internal.h"
 #include "dist/comm/execution_internal.h"
 #include "dist/comm/progress.h"
 #include "tensor/check.h"
@@ -18,12 +19,12 @@ void check_cutting(const char* op, const Cutting& cutting, Element element) {
   check(cutting.in_flight_bytes > 0, op, cutting.in_flight_bytes, " bytes in flight");
 }
 
-Work start(const Comm& comm, Buffer buffer, plan::Rounds rounds, const RunOptions& options, int tag) {
-  auto execution =
-      std::make_shared<Execution>(comm.shared_state(), std::move(buffer), std::move(rounds), options, tag);
-  execution->start();
-  if (!execution->done()) comm.progress().add(execution);
-  return Work(std::move(execution));
+// Tags are used again when their last use here is over. Then it is, or will be first, on the other ranks too:
+// messages with one tag do not overtake each other.
+int next_tag(CommState& state) {
+  if (state.collectives.size() >= Comm::kNumTags)
+    state.progress->wait_until([&] { return state.collectives.size() < Comm::kNumTags; });
+  return Comm::kNumTags + static_cast<int>(state.num_collectives++ % Comm::kNumTags);
 }
 
 Work message(const char* op, const Comm& comm, Buffer buffer, int peer, int tag, const Cutting& cutting,
@@ -35,10 +36,19 @@ Work message(const char* op, const Comm& comm, Buffer buffer, int peer, int tag,
   const plan::Range all{0, buffer.count()};
   const plan::Step step =
       sends ? plan::Step{.send = all, .to = peer} : plan::Step{.receive = all, .from = peer};
-  return start(comm, std::move(buffer), {{step}}, {.kind = Kind::point_to_point, .cutting = cutting}, tag);
+  const RunOptions options{.kind = Kind::point_to_point, .cutting = cutting};
+  return Work(
+      start(std::make_shared<Execution>(comm.shared_state(), std::move(buffer), plan::Rounds{{step}}, options,
+                                        tag, comm.state().counter(options.kind, options.algorithm))));
 }
 
 }  // namespace
+
+std::shared_ptr<Execution> start(std::shared_ptr<Execution> execution) {
+  execution->start();
+  if (!execution->done()) execution->progress().add(execution);
+  return execution;
+}
 
 bool Work::done() const { return execution_ == nullptr || execution_->done(); }
 
@@ -58,13 +68,16 @@ void Work::wait() const {
 Work run_async(const Comm& comm, Buffer buffer, plan::Rounds rounds, const RunOptions& options) {
   check_cutting(to_string(options.kind), options.cutting, buffer.element());
 
-  // Tags are used again when their last use here is over. Then it is, or will be first, on the other ranks
-  // too: messages with one tag do not overtake each other.
   CommState& state = comm.state();
-  if (state.collectives.size() >= Comm::kNumTags)
-    state.progress->wait_until([&] { return state.collectives.size() < Comm::kNumTags; });
-  const int tag = Comm::kNumTags + static_cast<int>(state.num_collectives++ % Comm::kNumTags);
-  return start(comm, std::move(buffer), std::move(rounds), options, tag);
+  std::function<bool()> ready;
+  if (state.progress->checked() && comm.size() > 1) {
+    ready = begin_agreement(comm, buffer, options, next_tag(state));
+  }
+  auto execution =
+      std::make_shared<Execution>(comm.shared_state(), std::move(buffer), std::move(rounds), options,
+                                  next_tag(state), state.counter(options.kind, options.algorithm));
+  execution->start_when(std::move(ready));
+  return Work(start(std::move(execution)));
 }
 
 Work send_async(const Comm& comm, Buffer buffer, int to, int tag, const Cutting& cutting) {

@@ -1,4 +1,6 @@
+#include "dist/comm/faults_internal.h"
 #include "dist/comm/launch.h"
+#include "dist/comm/progress.h"
 #include "tests/dist/mpi_test.h"
 
 namespace tessera::dist {
@@ -6,9 +8,20 @@ namespace {
 
 const Comm* world_of_test = nullptr;
 
+// With --faults, a rank's messages are late, its sends synchronous, its memory poisoned: no result
+// may change.
+void inject_faults() {
+  world().progress().set_faults(
+      std::make_unique<Faults>(FaultOptions{.poison = true,
+                                            .synchronous_sends = true,
+                                            .delay_s = 50e-6,
+                                            .seed = static_cast<unsigned>(world().rank()) + 1}));
+}
+
 // Failed assertions throw, and nothing catches them before launch does: the other ranks wait in a collective.
 int run_all_tests(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
+  if (argc > 1 && argv[1] == std::string("--faults")) inject_faults();
   GTEST_FLAG_SET(throw_on_failure, true);
   GTEST_FLAG_SET(catch_exceptions, false);
   testing::TestEventListeners& listeners = testing::UnitTest::GetInstance()->listeners();

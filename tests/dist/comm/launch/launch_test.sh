@@ -7,6 +7,7 @@ shift
 mpirun=("$@")
 errors=$(mktemp)
 trap 'rm -f "$errors"' EXIT
+mark=TESSERA_LAUNCH_TEST=$$  # in the environment of all that we start
 failures=0
 
 # expect SECONDS STATUS STDERR RANKS HOW
@@ -14,16 +15,26 @@ failures=0
 expect() {
   local seconds=$1 status=$2 pattern=$3 ranks=$4 how=$5 begin=$SECONDS launcher=()
   [ "$ranks" = 0 ] || launcher=("${mpirun[@]}" -n "$ranks")
-  timeout -k 5 60 "${launcher[@]}" "$program" "$how" 2>"$errors"
+  env "$mark" timeout -k 5 60 "${launcher[@]}" "$program" "$how" 2>"$errors"
   judge $? "$((SECONDS - begin))" "$how"
+}
+
+# Whether processes that we have started still run a second from now; launchers do not wait for all of theirs.
+leftovers() {
+  local i
+  for ((i = 0; i < 10; ++i)); do
+    grep -qsF "$mark" /proc/[0-9]*/environ || return 1
+    sleep 0.1
+  done
 }
 
 # judge ACTUAL_STATUS ACTUAL_SECONDS HOW: by the caller's seconds, status and pattern.
 judge() {
   local text
   text=$(paste -sd '|' "$errors")
-  if [ "$1" = "$status" ] && [ "$2" -le "$seconds" ] && [[ $text =~ ^$pattern$ ]]; then return; fi
-  echo "$3: status $1, expected $status; $2 s, at most $seconds; stderr \"$text\", expected \"$pattern\""
+  if [[ $1 =~ ^($status)$ ]] && [ "$2" -le "$seconds" ] && [[ $text =~ ^$pattern$ ]] && ! leftovers; then return; fi
+  echo "$3: status $1, expected $status; $2 s, at most $seconds; stderr \"$text\", expected \"$pattern\";" \
+       "processes left: $(leftovers && grep -lsF "$mark" /proc/[0-9]*/environ)"
   failures=$((failures + 1))
 }
 
@@ -32,7 +43,7 @@ interrupt() {
   local status=$1 pattern=$2 times=$3 ranks=$4 how=$5 begin=$SECONDS seconds=5 launcher=()
   [ "$ranks" = 0 ] || launcher=("${mpirun[@]}" -n "$ranks")
   : >"$errors"  # of the call before
-  "${launcher[@]}" "$program" "$how" 2>"$errors" &
+  env "$mark" "${launcher[@]}" "$program" "$how" 2>"$errors" &
   local job=$!
   until grep -q ready "$errors" || [ $((SECONDS - begin)) -gt 20 ]; do sleep 0.05; done
   begin=$SECONDS
@@ -64,6 +75,26 @@ expect 10 1 'rank 2: \[op\] x is \[3\]' 3 refused-by-one-at-the-end
 expect 10 1 'rank 2: messages without a match at the end' 3 unmatched
 short='\[all_reduce\] on world: rank 1 got 16 bytes from rank 0, expected 24'
 expect 5 1 "rank [01]: .*(Message truncated|$short).*" 2 wrong-count
+
+# A rank that is killed: no word of ours, and the launcher's own.
+expect 10 '[1-9][0-9]*' '.*' 4 killed
+
+# Ranks that call different things.
+differ='rank 0: \[check\] collectives differ on dp gradients'
+sum='all_reduce \(ring, sum\) of 3 f32, after 3 collectives'
+barrier='barrier \(dissemination, sum\) of 1 i32, after 3 collectives'
+expect 10 1 "$differ: ranks 0 1 2: $sum; rank 3: $barrier" 4 checked-different-collectives
+expect 10 1 "$differ: ranks 0 1: $sum; rank 2: ${sum/3/4}" 3 checked-different-counts
+expect 10 0 '' 3 checked-well
+
+# The watchdog: every rank says its line, in any order.
+quiet='watchdog: no progress for [0-9.]+ s:'
+waits="$quiet all_reduce \(ring\) on dp gradients, waits for data from rank [0-3]"
+computes="$quiet computing, or stuck .*; the last operation was all_reduce \(ring\) on dp gradients"
+expect 10 1 "(rank [0-2]: $waits\|?|rank 3: $computes\|?){4}" 4 watched-never-calls
+expect 10 1 "(rank [0-3]: $quiet point_to_point on dp gradients, waits for data from rank [0-3]\|?){4}" 4 \
+  watched-one-after-the-other
+expect 10 0 '' 3 watched-slow-but-well
 
 # The wrong launcher.
 wrong='started by .* as one of 4 processes, but built against another MPI \(.*\), which sees 1; .*'
