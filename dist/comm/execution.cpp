@@ -62,8 +62,10 @@ void Execution::finish_if_done() {
 // ---- posting ----
 
 bool Execution::post() {
-  if (ready_ && !ready_()) return false;
-  ready_ = nullptr;
+  if (ready_) {
+    if (!ready_()) return false;
+    ready_ = nullptr;
+  }
   bool any = false;
   while (round_ < rounds_.size()) {
     const plan::Round& round = rounds_[round_];

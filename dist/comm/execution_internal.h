@@ -31,8 +31,9 @@ class Execution {
   Execution(std::shared_ptr<CommState> comm, Buffer buffer, plan::Rounds rounds, const RunOptions& options,
             int tag, Counter& counter);
 
-  /// Posts nothing until ready() is true.
+  /// Posts nothing until ready() is true; held() until then.
   void start_when(std::function<bool()> ready) { ready_ = std::move(ready); }
+  bool held() const { return ready_ != nullptr; }
 
   /// Posts what can be posted now.
   void start();
@@ -47,7 +48,7 @@ class Execution {
 
   /// "all_reduce (ring) on dp gradients"
   std::string name() const;
-  /// name(), and what it waits for: "round 2 of 6: for data from ranks 3, 5".
+  /// name(), and which ranks of the job it waits for.
   std::string describe() const;
 
  private:

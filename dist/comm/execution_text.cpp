@@ -29,7 +29,6 @@ std::string Execution::describe() const {
   std::string text = name();
   if (!from.empty()) text += ", waits for data from " + ranks_text(from);
   if (!to.empty()) text += (from.empty() ? ", waits for " : ", and for ") + ranks_text(to) + " to take data";
-  if (ready_) text += ", waits for all ranks to call it";
   return text;
 }
 

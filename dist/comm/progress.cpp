@@ -81,10 +81,10 @@ void Progress::add(std::shared_ptr<Execution> execution) {
   context().poll = &poll_;
 }
 
-// Of the operation that this rank waits for, if it does: the oldest whose messages are on their way.
+// Of the operation that this rank waits for, unless another one holds it up; then of the oldest.
 std::string Progress::under_way() const {
   if (active_.empty()) return "nothing under way";
-  auto shown = std::ranges::find_if(active_, [](const auto& execution) { return execution->awaited(); });
+  auto shown = std::ranges::find_if(active_, [](const auto& e) { return e->awaited() && !e->held(); });
   if (shown == active_.end()) shown = active_.begin();
   const std::size_t others = active_.size() - 1;
   return (*shown)->describe() + (others > 0 ? "; others under way: " + std::to_string(others) : "");

@@ -123,7 +123,11 @@ void Watchdog::bite(std::unique_lock<std::mutex>& lock) {
                   : "computing, or stuck outside communication; the last operation was " + last);
   }
   // A rank that does not wait may just compute; if it keeps others from their work, they end the job.
-  if (!waiting_) return changed_.wait(lock, over);
+  // Progress notifies nobody, which would cost the rank's own thread.
+  if (!waiting_) {
+    while (!over()) changed_.wait_for(lock, seconds(kAnswer_s));
+    return;
+  }
   if (changed_.wait_for(lock, seconds(kOthers_s), over)) return;
   ending_ = true;
   changed_.wait_for(lock, seconds(kAbort_s), [] { return false; });

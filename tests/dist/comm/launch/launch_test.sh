@@ -94,6 +94,9 @@ computes="$quiet computing, or stuck .*; the last operation was all_reduce \(rin
 expect 10 1 "(rank [0-2]: $waits\|?|rank 3: $computes\|?){4}" 4 watched-never-calls
 expect 10 1 "(rank [0-3]: $quiet point_to_point on dp gradients, waits for data from rank [0-3]\|?){4}" 4 \
   watched-one-after-the-other
+idle="rank [0-2]: $quiet computing, or stuck .*; the last operation was none"
+stuck="rank [0-1]: $waits"
+expect 10 1 "($idle\|?){3}($stuck\|?){2}" 3 watched-computes-then-waits
 expect 10 0 '' 3 watched-slow-but-well
 
 # The wrong launcher.
@@ -107,6 +110,7 @@ SLURM_STEP_NUM_TASKS=4 expect 10 0 '' 1 well
 # Signals: the first one asks, the second ends.
 interrupt 0 'ready\|.*stopping; once more ends at once' 1 2 interrupted
 interrupt 0 'ready\|.*stopping; once more ends at once' 1 0 interrupted
+interrupt '[1-9][0-9]*' 'ready.*' 2 2 deaf
 interrupt 143 'ready\|.*stopping; once more ends at once' 2 0 deaf
 
 [ "$failures" = 0 ]

@@ -43,6 +43,11 @@ void watched(const Comm& world, const std::string& how) {
     if (rank == last) sleep_s(60);
     all_reduce(comm, x, kRing);
   }
+  if (how == "watched-computes-then-waits") {  // of which only the latter ends the job
+    sleep_s(2.5);
+    if (rank == last) sleep_s(60);
+    all_reduce(comm, x, kRing);
+  }
   if (how == "watched-one-after-the-other") {  // the time of rank 0 is up before the last rank waits
     sleep_s(0.6 * rank);
     receive_async(comm, x, (rank + 1) % world.size()).wait();
