@@ -52,6 +52,11 @@ Block::Block(Index index, const ModelConfig& config)
       dropout(config.dropout) {}
 
 Tensor Block::forward(const Tensor& x, const Pass& pass) {
+  before();
+  return after(checkpointed(x, pass));
+}
+
+Tensor Block::checkpointed(const Tensor& x, const Pass& pass) {
   if (recompute_ != Recompute::full || !context().grad_enabled) return body(x, pass);
   // The node outlives this call and its pass, so it shares the batch's tensors.
   const auto again = [this, batch = pass.batch, seed = pass.seed, step = pass.step,

@@ -44,7 +44,7 @@ struct Attention {
 class Block {
  public:
   Block(Index index, const ModelConfig& config);
-  /// Forward in the block's recompute mode. @param x [B, T, dim]
+  /// after(forward in the block's recompute mode), with before() ahead of it. @param x [B, T, dim]
   Tensor forward(const Tensor& x, const Pass& pass);
   void collect(Parameters& into) const;
   Parameters parameters() const;
@@ -56,8 +56,12 @@ class Block {
   Attention attention;
   Layer mlp;
   double dropout;
+  /// What a strategy does around the block's forward; `after` may return another tensor than it is given.
+  std::function<void()> before = [] {};
+  std::function<Tensor(Tensor y)> after = [](Tensor y) { return y; };
 
  private:
+  Tensor checkpointed(const Tensor& x, const Pass& pass);
   Tensor body(const Tensor& x, const Pass& pass);
   Tensor drop(Tensor x, const char* where, const Pass& pass) const;
 

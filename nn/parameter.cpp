@@ -66,8 +66,14 @@ Tensor Parameter::owned_rows(const Tensor& of_used) const {
 void materialize(const Parameters& parameters, std::uint64_t seed, DType dtype, double std_override) {
   check_unique(parameters);
   for (const ParameterPtr& p : parameters) {
-    p->value = draw(*p, p->used, seed, dtype, std_override).require_grad();
-    p->owned_value = p->owned_rows(p->value);
+    if (p->owned_apart) {
+      p->owned_value = draw(*p, p->owned, seed, dtype, std_override);
+      p->value = Tensor(p->used.shape, dtype, Category::parameter).require_grad();
+      p->value.storage()->release();
+    } else {
+      p->value = draw(*p, p->used, seed, dtype, std_override).require_grad();
+      p->owned_value = p->owned_rows(p->value);
+    }
   }
 }
 

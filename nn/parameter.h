@@ -24,6 +24,9 @@ struct Parameter {
   Recipe recipe;
   Box used;   ///< the part this process computes with (after tensor, pipeline, expert sharding)
   Box owned;  ///< the rows of `used` it updates and saves; all of them without ZeRO
+  /// The owned rows have memory of their own, and the used box has none until somebody fills it (fully
+  /// sharded).
+  bool owned_apart = false;
 
   Tensor value;        ///< the used box; a leaf that wants a gradient. Undefined until materialize()
   Tensor owned_value;  ///< the owned box; shares value's memory where that holds it
@@ -41,9 +44,9 @@ struct Parameter {
 using ParameterPtr = std::shared_ptr<Parameter>;
 using Parameters = std::vector<ParameterPtr>;
 
-/// Makes storage for the used boxes and fills it by the recipes. The same bits for every way to cut the
-/// boxes; f32 values are the rounded f64 ones. @param std_override if positive: std of every element (its
-/// recipe's mean kept), for verification.
+/// Makes storage and fills it by the recipes: the used boxes, or the owned ones where they are kept apart.
+/// The same bits for every way to cut the boxes; f32 values are the rounded f64 ones. @param std_override if
+/// positive: std of every element (its recipe's mean kept), for verification.
 void materialize(const Parameters& parameters, std::uint64_t seed, DType dtype, double std_override = 0);
 
 /// The values of a box of a parameter, by its recipe.

@@ -19,10 +19,11 @@ void own_gradients(const Parameters& parameters) {
 double own_gradient_norm(const Parameters& parameters) { return std::sqrt(squared_grad_norm(parameters)); }
 
 double accumulate_gradients(Transformer& model, const std::vector<Batch>& microbatches, Index count,
-                            const Pass& pass) {
+                            const Pass& pass, const StepExchange& exchange) {
   const std::vector<Tensor> leaves = values(model.parameters());
   double total = 0;
   for (const Batch& batch : microbatches) {
+    exchange.begin_microbatch(&batch == &microbatches.back());
     const LossSum loss = model.loss({batch, pass.seed, pass.step, pass.training});
     total += loss.sum.item();
     backward(loss.sum, count > 0 ? 1 / static_cast<double>(count) : 0, leaves);
@@ -36,7 +37,7 @@ StepResult train_step(Transformer& model, Optimizer& optimizer, const Batch& bat
   zero_grad(parameters);
   const Index count = exchange.total_count(batch.num_targets());
   const Pass pass = {batch, options.seed, options.step, true};
-  const double sum = accumulate_gradients(model, split(batch, options.microbatches), count, pass);
+  const double sum = accumulate_gradients(model, split(batch, options.microbatches), count, pass, exchange);
   exchange.finish_gradients(parameters);
 
   const double loss = exchange.total_loss(sum);
@@ -45,6 +46,7 @@ StepResult train_step(Transformer& model, Optimizer& optimizer, const Batch& bat
   check_finite("loss", result.loss, options.step);
   check_finite("gradient norm", result.grad_norm, options.step);
   optimizer.step(options.lr, clip_scale(result.grad_norm, options.clip));
+  exchange.share_update();
   return result;
 }
 

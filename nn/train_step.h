@@ -15,14 +15,6 @@ struct StepResult {
   Index tokens = 0;      ///< targets that counted
 };
 
-/// Forward and backward of each microbatch in turn, adding d(sum / count) to the parameters' gradients.
-/// @param count targets of the whole step, over all microbatches and ranks: known before the first backward,
-/// so that no
-///        gradient is scaled later. 0 gives zero gradients.
-/// @return the sum of the losses here.
-double accumulate_gradients(Transformer& model, const std::vector<Batch>& microbatches, Index count,
-                            const Pass& pass);
-
 /// What backward has left of a parameter's gradient, in the used box; zero where it never came.
 Tensor gradient_or_zero(const Parameter& parameter);
 /// What backward left here is finished: owned_grad is the owned rows of it.
@@ -30,17 +22,30 @@ void own_gradients(const Parameters& parameters);
 double own_gradient_norm(const Parameters& parameters);
 
 /// What a step's numbers become where several processes train one model. As it stands: the numbers of one
-/// that trains alone.
+/// that trains alone. All are called by every process, in the same order.
 struct StepExchange {
   /// Targets that count over all processes, from those here; called before the first backward.
   std::function<Index(Index)> total_count = [](Index count) { return count; };
   /// The sum of losses over all processes.
   std::function<double(double)> total_loss = [](double loss) { return loss; };
+  /// Before the forward of each microbatch: whether it is the step's last.
+  std::function<void(bool last)> begin_microbatch = [](bool) {};
   /// Finishes the gradients that backward left here and sets each owned_grad.
   std::function<void(const Parameters&)> finish_gradients = own_gradients;
   /// Norm of the gradients of all parameters of the model, once each.
   std::function<double(const Parameters&)> gradient_norm = own_gradient_norm;
+  /// After the update of the owned values: brings what other processes have updated.
+  std::function<void()> share_update = [] {};
 };
+
+/// Forward and backward of each microbatch in turn, adding d(sum / count) to the parameters' gradients.
+/// @param count targets of the whole step, over all microbatches and ranks: known before the first backward,
+/// so that no
+///        gradient is scaled later. 0 gives zero gradients.
+/// @return the sum of the losses here.
+double accumulate_gradients(Transformer& model, const std::vector<Batch>& microbatches, Index count,
+                            const Pass& pass, const StepExchange& exchange = {});
+
 struct StepOptions {
   Index microbatches = 1;
   double lr = 1e-3;

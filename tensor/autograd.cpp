@@ -182,6 +182,15 @@ void discard(const Tensor& y) {
   if (y.storage()->has_recipe()) y.storage()->release();
 }
 
+Tensor on_backward(Tensor x, std::function<void()> arrive) {
+  const Tensor before = x.slot_only();
+  if (!before.wants_grad()) return x;
+  return record(x.detach(), {before}, [before, arrive = std::move(arrive)](Tensor dy) {
+    arrive();
+    add_grad(before, std::move(dy));
+  });
+}
+
 void BackwardRun::release(const std::shared_ptr<Slot>& leaf) {
   if (--uses_.at(leaf.get()) == 0) call_hook(*leaf);
 }

@@ -79,6 +79,10 @@ Tensor recompute(const std::function<Tensor(const Tensor&)>& body, const Tensor&
 /// Frees y's memory if its op knows how to compute it again: the first use in backward does. Else nothing.
 void discard(const Tensor& y);
 
+/// x itself, as a node: when backward arrives there, before it goes on to what made x, it calls arrive(). Not
+/// called if x depends on nothing that wants a gradient.
+Tensor on_backward(Tensor x, std::function<void()> arrive);
+
 /// The uses of leaves that one backward still waits for.
 class BackwardRun : public std::enable_shared_from_this<BackwardRun> {
  public:

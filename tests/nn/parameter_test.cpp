@@ -118,6 +118,19 @@ TEST(Materialize, OwnedRowsShareTheUsedBox) {
   EXPECT_EQ(p->owned_value.data<double>(), p->value.data<double>() + 3 * 3);
 }
 
+TEST(Materialize, OwnedRowsKeptApartAreAllThereIs) {
+  const ParameterPtr p = parameter({7, 5});
+  const Tensor whole = draw(*p, p->used, kSeed, DType::f64);
+  p->owned = p->used.rows(3, 5);
+  p->owned_apart = true;
+  const Index before = context().ledger.current_bytes(Category::parameter);
+  materialize({p}, kSeed, DType::f64);
+  EXPECT_EQ(context().ledger.current_bytes(Category::parameter) - before, 2 * 5 * 8);
+  EXPECT_TRUE(p->value.storage()->released());
+  EXPECT_TRUE(p->value.wants_grad());
+  EXPECT_TRUE(bit_equal(p->owned_value, cut(whole, p->owned)));
+}
+
 TEST(Materialize, OwnsMayBeNothing) {
   const ParameterPtr p = parameter({7, 5});
   p->owned = p->used.rows(7, 7);

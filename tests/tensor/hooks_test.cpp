@@ -126,5 +126,27 @@ TEST(DeferredWeightGradients, OfComputedWeightsDoNotWait) {
   EXPECT_TRUE(w.grad().defined());
 }
 
+TEST(OnBackward, IsCalledBeforeWhatMadeIt) {
+  const Tensor x = normal({3}, "x").require_grad(), w = normal({3}, "w").require_grad();
+  std::vector<std::string> calls;
+  const auto note = [&](const char* what) { return [&calls, what] { calls.push_back(what); }; };
+  set_gradient_hook(x, note("x"));
+  set_gradient_hook(w, note("w"));
+  Tensor y = add(x, x);
+  const auto* memory = y.data<double>();
+  y = on_backward(std::move(y), note("arrived"));
+  EXPECT_EQ(y.data<double>(), memory);
+  EXPECT_TRUE(y.unique());
+  backward(add(std::move(y), w), normal({3}, "dy"));
+  EXPECT_EQ(calls, (std::vector<std::string>{"w", "arrived", "x"}));
+  for (Index i = 0; i < 3; ++i)
+    EXPECT_EQ(x.grad().data<double>()[i], 2 * normal({3}, "dy").data<double>()[i]);
+}
+
+TEST(OnBackward, OfWhatWantsNoGradientIsNothing) {
+  const Tensor x = normal({3}, "x");
+  EXPECT_FALSE(on_backward(x, [] { FAIL(); }).wants_grad());
+}
+
 }  // namespace
 }  // namespace tessera
