@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 
+#include "dist/parallel/zero.h"
 #include "nn/names.h"
 #include "tensor/check.h"
 #include "tensor/threads.h"
@@ -26,6 +27,8 @@ constexpr Range<Index> kCountOrNone = {0, kCount.most};
 constexpr Range<int> kRanks = {0, std::numeric_limits<int>::max()};
 constexpr Range<double> kNotNegative = {0, std::numeric_limits<double>::max()};
 constexpr Range<double> kFraction = {0, 1};
+constexpr Range<double> kMegabytes = {1e-6, 1e6};
+constexpr Range<int> kZero = {0, dist::kZeroLevels - 1};
 constexpr Range<std::uint64_t> kSeed = {0, std::numeric_limits<std::uint64_t>::max()};
 
 template <class T>
@@ -152,6 +155,13 @@ void add_recompute_flag(Flags& flags, nn::Recompute& recompute) {
                "Activations to compute again in backward instead of keeping them");
 }
 
+void add_gradient_flags(Flags& flags, double& bucket_mb, dist::Algorithm& algorithm) {
+  flags.number("--bucket-mb", bucket_mb, kMegabytes,
+               "MiB of gradients that travel together while backward goes on; --zero 3 sends a block's");
+  flags.choice("--algorithm", algorithm, dist::parse_algorithm, "automatic|ring|recursive_doubling",
+               "How gradients and parameters travel");
+}
+
 void add_optimizer_flags(CLI::App& app, TrainOptions& o) {
   Flags flags(app, "Optimizer");
   flags.number("--lr", o.lr, kNotNegative, "Highest learning rate");
@@ -166,10 +176,14 @@ void add_optimizer_flags(CLI::App& app, TrainOptions& o) {
     check(momentum->empty() || o.optimizer.kind == nn::OptimizerKind::sgd, "--momentum", "got ",
           o.optimizer.momentum, " with --optimizer ", nn::to_string(o.optimizer.kind),
           ", expected --optimizer sgd");
+    check(o.degrees.shard == 0 || o.zero > 0, "--shard", "got ", o.degrees.shard,
+          " with --zero 0: there is nothing to shard, expected --zero 1, 2 or 3");
   });
 }
 
 }  // namespace
+
+Index bytes_of_mb(double mb) { return std::max<Index>(1, std::llround(mb * (1 << 20))); }
 
 int default_threads() { return available_cores(); }
 
@@ -199,8 +213,13 @@ void add_flags(CLI::App& app, TrainOptions& o) {
 
   Flags layout(app, "Layout");
   layout.number("--dp", o.degrees.dp, kRanks, "Ranks that share a batch; 0: all that mpirun started");
-  layout.choice("--algorithm", o.algorithm, dist::parse_algorithm, "automatic|ring|recursive_doubling",
-                "How gradients are summed over ranks");
+  layout.number(
+      "--zero", o.zero, kZero,
+      "What those ranks share out instead of holding it each: 0 nothing, 1 the optimizer's state, 2 and "
+      "gradients, 3 and parameters");
+  layout.number("--shard", o.degrees.shard, kRanks,
+                "Ranks that share it out, which others repeat; 0: all of --dp, 1: none");
+  add_gradient_flags(layout, o.bucket_mb, o.algorithm);
   layout.number("--microbatches", o.microbatches, kCount, "Parts of a batch that run one after the other");
   add_recompute_flag(layout, o.recompute);
 
@@ -217,6 +236,18 @@ void add_flags(CLI::App& app, TrainOptions& o) {
 
   add_optimizer_flags(app, o);
   add_diagnosis_flags(app, o.diagnosis);
+}
+
+void add_flags(CLI::App& app, VerifyOptions& o) {
+  add_model_flags(app, o.model);
+  Flags flags(app, "Verification");
+  flags.text("--layout", o.layout, "\"KEY=VALUE ...\"",
+             "One layout: dp, zero, shard, recompute, microbatches; default: all for the number of ranks");
+  flags.number("--batch", o.batch, kCount, "Sequences in a step");
+  add_gradient_flags(flags, o.bucket_mb, o.algorithm);
+  flags.number("--seed", o.seed, kSeed, "Of weights, batches and dropout");
+  add_threads_flag(flags, o.threads);
+  flags.text("--json", o.json, "FILE", "Where to write what was found");
 }
 
 void add_flags(CLI::App& app, GenerateOptions& o) {

@@ -40,6 +40,8 @@ int default_threads();
 struct TrainOptions {
   ModelOptions model;
   dist::Degrees degrees;
+  int zero = 0;
+  double bucket_mb = 2;
   dist::Algorithm algorithm = dist::Algorithm::automatic;
   dist::Diagnosis diagnosis;
   Index microbatches = 1;
@@ -61,6 +63,20 @@ struct TrainOptions {
   bool bytes_as_tokens() const { return !data.ends_with(".u16"); }
 };
 
+struct VerifyOptions {
+  ModelOptions model{.model = "gpt-tiny"};
+  std::string layout;  ///< empty: all there are
+  Index batch = 4;
+  double bucket_mb = 0.004;  ///< several buckets even in a tiny model
+  dist::Algorithm algorithm = dist::Algorithm::automatic;
+  std::uint64_t seed = 11;
+  std::optional<int> threads;
+  std::string json;
+};
+
+/// Bytes of so many MiB, at least 1.
+Index bytes_of_mb(double mb);
+
 struct GenerateOptions {
   std::string checkpoint, prompt = "The ";
   nn::SamplingOptions sampling;
@@ -79,6 +95,7 @@ struct BenchOptions {
 
 /// The flags of a program: parsing sets `options`, which must outlive `app`.
 void add_flags(CLI::App& app, TrainOptions& options);
+void add_flags(CLI::App& app, VerifyOptions& options);
 void add_flags(CLI::App& app, GenerateOptions& options);
 void add_flags(CLI::App& app, BenchOptions& options);
 

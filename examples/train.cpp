@@ -149,9 +149,12 @@ int run(const TrainOptions& options, const dist::Comm& world) {
     check_writable_folder("--save", options.save);
   });
 
-  const dist::Parallel parallel = dist::parallelize(
-      model, mesh,
-      {.seed = options.seed, .dtype = options.dtype, .collectives = {.algorithm = options.algorithm}});
+  const dist::Parallel parallel = dist::parallelize(model, mesh,
+                                                    {.seed = options.seed,
+                                                     .dtype = options.dtype,
+                                                     .zero = options.zero,
+                                                     .bucket_bytes = bytes_of_mb(options.bucket_mb),
+                                                     .collectives = {.algorithm = options.algorithm}});
   model.set_recompute(options.recompute);
   const Training training = {options, mesh, data, model, parallel.exchange};
   if (training.speaks()) {

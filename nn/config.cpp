@@ -152,9 +152,20 @@ ModelConfig llama_1b() {
   return config;
 }
 
+/// For verification: odd sizes, that seldom divide by numbers of ranks, and everything that can go wrong.
+ModelConfig odd(ModelConfig config) {
+  config.kv_heads = 2;
+  config.ffn_dim = 33;
+  config.dropout = 0.1;
+  return config;
+}
+
 std::vector<ModelConfig> presets() {
   const ModelConfig nano, mini = gpt("gpt-mini", 6, 384, 6, 256);
-  return {gpt("gpt-pico", 2, 32, 4, 32),
+  const ModelConfig tiny = odd(gpt("gpt-tiny", 5, 16, 4, 8, 37));
+  return {tiny,
+          odd(llama(tiny, "llama-tiny", 2)),
+          gpt("gpt-pico", 2, 32, 4, 32),
           nano,
           llama(nano, "llama-nano", 2),
           mini,

@@ -4,9 +4,9 @@
 
 namespace tessera::dist {
 
-void data_parallel(PlacementTable& table, const Axis& dp) {
+void data_parallel(PlacementTable& table, const Axis& replicate) {
   for (const nn::ParameterPtr& p : table.parameters()) {
-    for (const std::string& axis : dp.atomic_axes())
+    for (const std::string& axis : replicate.atomic_axes())
       table.declare(p, axis, {.held = Held::replicated, .gradient = Share::partial});
   }
 }
@@ -19,9 +19,9 @@ nn::Batch data_share(const nn::Dataset& data, const Axis& dp, std::uint64_t seed
 
 std::vector<nn::Batch> data_share(const std::vector<nn::Batch>& batches, const Axis& dp) {
   std::vector<nn::Batch> mine;
-  for (std::size_t i = static_cast<std::size_t>(dp.rank()); i < batches.size();
-       i += static_cast<std::size_t>(dp.size())) {
-    mine.push_back(batches[i]);
+  for (std::size_t first = 0; first < batches.size(); first += static_cast<std::size_t>(dp.size())) {
+    const std::size_t i = first + static_cast<std::size_t>(dp.rank());
+    mine.push_back(i < batches.size() ? batches[i] : nn::slice(batches[first], 0, 0));
   }
   return mine;
 }

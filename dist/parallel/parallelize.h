@@ -11,7 +11,10 @@ struct ParallelOptions {
   std::uint64_t seed = 1;
   DType dtype = DType::f32;
   double std_override = 0;          ///< see nn::materialize
-  CollectiveOptions collectives{};  ///< of the gradients
+  int zero = 0;                     ///< level: see zero.h
+  Index bucket_bytes = 2 << 20;     ///< of gradients that are sent together; level 3 sends a block's
+  bool overlap = true;              ///< see GradientOptions
+  CollectiveOptions collectives{};  ///< of gradients and parameters
 };
 
 /// A model made parallel: what its steps exchange with other ranks, and what this rank holds of it.
@@ -22,7 +25,8 @@ struct Parallel {
 
 /// Makes a model that has no storage yet parallel over the mesh, in this order: what narrows used boxes
 /// (pipeline, expert, tensor), what deals the batch (context, data), what narrows owned boxes (ZeRO), then
-/// storage, then the gradient finaliser. So far there is data parallelism; the rest is refused.
+/// storage, then what brings parameters (fully sharded), then the gradient finaliser. So far there are data
+/// parallelism and ZeRO; the rest is refused.
 ///
 /// Collective over the mesh. @throws std::invalid_argument for what cannot be done: nothing is left out
 /// silently.

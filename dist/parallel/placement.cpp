@@ -55,8 +55,8 @@ Grid::Names PlacementTable::axes_where(const nn::ParameterPtr& parameter, Held h
   return axes(parameter, [&](const Placement& p) { return p.held == held; });
 }
 
-Grid::Names PlacementTable::axes_where(const nn::ParameterPtr& parameter, Share gradient) const {
-  return axes(parameter, [&](const Placement& p) { return p.gradient == gradient; });
+Grid::Names PlacementTable::axes_where(const nn::ParameterPtr& parameter, const Placement& placement) const {
+  return axes(parameter, [&](const Placement& p) { return p == placement; });
 }
 
 }  // namespace tessera::dist

@@ -33,9 +33,9 @@ class PlacementTable {
   /// @throws std::logic_error naming the first parameter and axis that nobody declared.
   void check_complete() const;
 
-  /// The axes on which the parameter is held or its gradient left in this way, outer to inner.
+  /// The axes on which the parameter is held, or held and its gradient left, in this way, outer to inner.
   Grid::Names axes_where(const nn::ParameterPtr& parameter, Held held) const;
-  Grid::Names axes_where(const nn::ParameterPtr& parameter, Share gradient) const;
+  Grid::Names axes_where(const nn::ParameterPtr& parameter, const Placement& placement) const;
 
   /// "dp: replicated, gradient partial", for each axis of more than one rank.
   std::string describe(const nn::ParameterPtr& parameter) const;

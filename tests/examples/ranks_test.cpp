@@ -48,6 +48,8 @@ TEST(Ranks, TrainTheSameModel) {
     expect_equal_runs(measured({"--dropout", "0.1"}, ranks), one);
   }
   expect_equal_runs(measured({"--dropout", "0.1", "--microbatches", "3", "--recompute", "full"}, 2), one);
+  for (const char* level : {"1", "2", "3"})
+    expect_equal_runs(measured({"--dropout", "0.1", "--zero", level, "--bucket-mb", "0.01"}, 2), one);
 }
 
 TEST(Ranks, JsonTellsOfEachRankAndItsMessages) {
@@ -76,6 +78,8 @@ TEST(Ranks, RefuseTogetherInOneLine) {
   for (const auto& [arguments, word] :
        std::vector<std::pair<Words, std::string>>{{{"--dp", "4"}, "dp=4"},
                                                   {{"--stesp", "3"}, "--stesp"},
+                                                  {{"--shard", "3"}, "nothing to shard"},
+                                                  {{"--zero", "1", "--shard", "2"}, "shard=2"},
                                                   {{"--save", "/proc/none"}, "/proc/none"}}) {
     const Outcome outcome = run("train", small(arguments), 3);
     EXPECT_EQ(outcome.status, 2);

@@ -1,5 +1,5 @@
 // Data parallelism equals one rank: loss, every gradient, the norm and the parameters after 3 steps of SGD
-// with clipping.
+// with clipping, whatever the buckets.
 
 #include "dist/parallel/data_parallel.h"
 
@@ -9,95 +9,15 @@
 #include "dist/parallel/parallelize.h"
 #include "dist/plan/ring.h"
 #include "tensor/ops.h"
-#include "tests/dist/mpi_test.h"
-#include "tests/nn/tiny_model.h"
+#include "tests/dist/parallel/equality_test.h"
 #include "tests/tensor/gradcheck.h"
 
 namespace tessera::dist {
 namespace {
 
 using testing::bit_equal;
-using testing::relative_error;
-using testing::tiny_model;
 
-constexpr Index kContext = 5, kVocab = 37, kBatch = 4;
-
-/// A global batch whose sequences have 5, 0, 2 and 1 targets that count, other tokens at each step.
-nn::Batch global_batch(Index step) {
-  const RandomStream stream(3, "tokens", static_cast<std::uint64_t>(step));
-  std::vector<std::int32_t> tokens, targets;
-  static constexpr Index kTargets[kBatch] = {5, 0, 2, 1};
-  for (Index i = 0; i < kBatch * kContext; ++i) {
-    tokens.push_back(static_cast<std::int32_t>(stream.below(2 * i, kVocab)));
-    const bool counts = i % kContext < kTargets[i / kContext];
-    targets.push_back(counts ? static_cast<std::int32_t>(stream.below(2 * i + 1, kVocab)) : nn::kIgnore);
-  }
-  return nn::make_batch(tokens, targets, kContext);
-}
-
-nn::Batch my_share(const nn::Batch& batch) {
-  const plan::Range share = plan::share(batch.num_sequences(), world().size(), world().rank());
-  return nn::slice(batch, share.begin, share.end());
-}
-
-/// What EQ compares, for each of three steps of SGD; the gradients are those of the first.
-struct Trace {
-  std::vector<double> losses, norms;
-  std::vector<Tensor> grads, updated;
-};
-
-struct Run {
-  bool llama = false;
-  DType dtype = DType::f64;
-  Index microbatches = 1;
-  bool parallel = false;
-};
-
-Trace trace(const Run& run) {
-  nn::Transformer model(tiny_model(run.llama, 0.1));
-  nn::StepExchange exchange;
-  if (run.parallel) {
-    exchange =
-        parallelize(model, Mesh(world(), {}), {.seed = 11, .dtype = run.dtype, .std_override = 0.2}).exchange;
-  } else {
-    model.materialize(11, run.dtype, 0.2);
-  }
-  // f64 runs start from f32-rounded weights, so that f32 runs can be measured against them.
-  for (const nn::ParameterPtr& p : model.parameters()) {
-    p->value.copy_from(testing::to(run.dtype, testing::to(DType::f32, p->value)));
-  }
-  nn::Optimizer optimizer(model.parameters(), {.kind = nn::OptimizerKind::sgd, .weight_decay = 0});
-  Trace result;
-  for (Index step = 0; step < 3; ++step) {
-    const nn::Batch all = global_batch(step);
-    const nn::StepOptions options = {run.microbatches, 0.1, 0.5, 2, step};
-    const auto [loss, norm, tokens] =
-        nn::train_step(model, optimizer, run.parallel ? my_share(all) : all, options, exchange);
-    EXPECT_EQ(tokens, 8);
-    result.losses.push_back(loss);
-    result.norms.push_back(norm);
-    if (step > 0) continue;
-    for (const nn::ParameterPtr& p : model.parameters()) result.grads.push_back(p->owned_grad.clone());
-  }
-  for (const nn::ParameterPtr& p : model.parameters()) result.updated.push_back(p->value.detach());
-  return result;
-}
-
-/// The worst relative error of a trace. The key bias without rotation has gradient zero by symmetry: there is
-/// only noise.
-double error(const Trace& a, const Trace& b, bool llama) {
-  double worst = 0;
-  for (std::size_t i = 0; i < a.losses.size(); ++i) {
-    worst = std::max({worst, std::abs(a.losses[i] / b.losses[i] - 1), std::abs(a.norms[i] / b.norms[i] - 1)});
-  }
-  const nn::Parameters parameters = nn::Transformer(tiny_model(llama, 0.1)).parameters();
-  for (std::size_t i = 0; i < parameters.size(); ++i) {
-    if (!llama && parameters[i]->name.ends_with("k.bias")) continue;
-    worst = std::max(worst, relative_error(a.grads[i], b.grads[i]));
-    worst = std::max(worst, relative_error(a.updated[i], b.updated[i]));
-  }
-  return worst;
-}
+constexpr Index kContext = 5, kBatch = 4;
 
 /// Whether all ranks hold the same bits.
 bool same_on_all_ranks(const Tensor& x) {
@@ -114,24 +34,74 @@ class DataParallel : public ::testing::TestWithParam<bool> {};
 INSTANTIATE_TEST_SUITE_P(Families, DataParallel, ::testing::Bool(),
                          [](const auto& family) { return family.param ? "Llama" : "Gpt"; });
 
-TEST_P(DataParallel, MatchesSingleRankInF64) {
-  const Trace reference = trace({.llama = GetParam()});
-  for (const Index microbatches : {1, 2, 3}) {
-    const Trace parallel = trace({.llama = GetParam(), .microbatches = microbatches, .parallel = true});
-    EXPECT_LT(error(parallel, reference, GetParam()), 1e-11) << microbatches << " microbatches";
+TEST_P(DataParallel, MatchesSingleRank) {
+  for (const char* layout : {"", "microbatches=2", "microbatches=3"}) expect_equal(GetParam(), layout);
+  expect_equal(GetParam(), "", {.dtype = DType::f32});
+}
+
+/// Gradients summed one by one when backward is over: what the finaliser must come to.
+Trace naive_trace(bool llama) {
+  const Comm all = Mesh(world(), {}).axis("dp").comm("naive");
+  const nn::StepExchange exchange = {.total_count = [all](Index count) { return sum(all, count); },
+                                     .total_loss = [all](double loss) { return sum(all, loss); },
+                                     .finish_gradients =
+                                         [all](const nn::Parameters& parameters) {
+                                           nn::own_gradients(parameters);
+                                           for (const nn::ParameterPtr& p : parameters)
+                                             all_reduce(all, p->owned_grad);
+                                         },
+                                     .gradient_norm = nn::own_gradient_norm};
+  nn::Transformer model(tiny(llama));
+  model.materialize(11, DType::f64, 0.2);
+  nn::Optimizer optimizer(model.parameters(), {.kind = nn::OptimizerKind::sgd, .weight_decay = 0});
+  Trace trace;
+  for (Index step = 0; step < 3; ++step) {
+    const auto [loss, norm, tokens] =
+        nn::train_step(model, optimizer, my_share(global_batch(step)),
+                       {.microbatches = 2, .lr = 0.1, .clip = 0.5, .seed = 11, .step = step}, exchange);
+    trace.losses.push_back(loss);
+    trace.norms.push_back(norm);
+  }
+  for (const nn::ParameterPtr& p : model.parameters()) trace.updated.push_back(p->value.detach());
+  return trace;
+}
+
+Trace bucketed_trace(bool llama, Index bucket_bytes) {
+  nn::Transformer model(tiny(llama));
+  const Parallel parallel =
+      parallelize(model, Mesh(world(), {}),
+                  {.seed = 11, .dtype = DType::f64, .std_override = 0.2, .bucket_bytes = bucket_bytes});
+  nn::Optimizer optimizer(model.parameters(), {.kind = nn::OptimizerKind::sgd, .weight_decay = 0});
+  Trace trace;
+  for (Index step = 0; step < 3; ++step) {
+    const auto [loss, norm, tokens] = nn::train_step(
+        model, optimizer, my_share(global_batch(step)),
+        {.microbatches = 2, .lr = 0.1, .clip = 0.5, .seed = 11, .step = step}, parallel.exchange);
+    trace.losses.push_back(loss);
+    trace.norms.push_back(norm);
+  }
+  for (const nn::ParameterPtr& p : model.parameters()) trace.updated.push_back(p->value.detach());
+  return trace;
+}
+
+// A byte: each parameter by itself. All of it: one bucket, which starts when backward is over.
+TEST_P(DataParallel, AnyBucketsEqualTheNaiveSum) {
+  const Trace naive = naive_trace(GetParam());
+  for (const Index bytes : {Index{1}, Index{3000}, Index{1} << 40}) {
+    const Trace bucketed = bucketed_trace(GetParam(), bytes);
+    for (std::size_t i = 0; i < naive.updated.size(); ++i)
+      EXPECT_LT(testing::relative_error(bucketed.updated[i], naive.updated[i]), 1e-11) << i << ' ' << bytes;
+    for (std::size_t i = 0; i < 3; ++i) EXPECT_NEAR(bucketed.norms[i] / naive.norms[i], 1, 1e-11);
   }
 }
 
-TEST_P(DataParallel, IsAsExactAsOneRankInF32) {
-  const Trace reference = trace({.llama = GetParam()});
-  const double single = error(trace({.llama = GetParam(), .dtype = DType::f32}), reference, GetParam());
-  const double parallel =
-      error(trace({.llama = GetParam(), .dtype = DType::f32, .parallel = true}), reference, GetParam());
-  EXPECT_LT(parallel, 4 * single);
+TEST_P(DataParallel, OverlapChangesNoBit) {
+  EXPECT_TRUE(bit_equal_traces(trace_of(GetParam(), "microbatches=2"),
+                               trace_of(GetParam(), "microbatches=2", {.overlap = false})));
 }
 
 TEST_P(DataParallel, ReplicasStayBitEqual) {
-  nn::Transformer model(tiny_model(GetParam(), 0.1));
+  nn::Transformer model(tiny(GetParam()));
   const Parallel parallel = parallelize(model, Mesh(world(), {}), {.dtype = DType::f32});
   for (const nn::ParameterPtr& p : model.parameters()) EXPECT_TRUE(same_on_all_ranks(p->value)) << p->name;
   nn::Optimizer optimizer(model.parameters(), {});
@@ -143,7 +113,7 @@ TEST_P(DataParallel, ReplicasStayBitEqual) {
 }
 
 TEST_P(DataParallel, InitialWeightsAreThoseOfOneRank) {
-  nn::Transformer model(tiny_model(GetParam(), 0.1)), single(tiny_model(GetParam(), 0.1));
+  nn::Transformer model(tiny(GetParam())), single(tiny(GetParam()));
   parallelize(model, Mesh(world(), {}), {.seed = 5});
   single.materialize(5, DType::f32);
   const nn::Parameters a = model.parameters(), b = single.parameters();
@@ -178,24 +148,48 @@ TEST(DataShare, DrawsItsSliceOfTheDropoutMask) {
 }
 
 TEST(DataParallelTraffic, MatchesTheFormula) {
-  nn::Transformer model(tiny_model(false, 0.1));
+  nn::Transformer model(tiny(false));
   const Mesh mesh(world(), {});
-  const Parallel parallel = parallelize(model, mesh, {.collectives = {.algorithm = Algorithm::ring}});
+  const Parallel parallel =
+      parallelize(model, mesh, {.bucket_bytes = 3000, .collectives = {.algorithm = Algorithm::ring}});
   nn::Optimizer optimizer(model.parameters(), {});
   const Comm gradients = mesh.axis("dp").comm("gradients");
   const Counter before = gradients.counter(Kind::all_reduce);
   nn::train_step(model, optimizer, my_share(global_batch(0)), {.microbatches = 3}, parallel.exchange);
   const Counter after = gradients.counter(Kind::all_reduce);
 
-  const Index count = nn::count_elements(model.parameters());
-  const plan::Traffic formula = plan::ring_all_reduce_traffic(world().rank(), world().size(), count);
+  // In the last of three microbatches alone, once per bucket.
+  plan::Traffic formula;
+  const Buckets buckets = fill_buckets(model, 3000, DType::f32);
+  for (const nn::Parameters& bucket : buckets)
+    formula =
+        formula + plan::ring_all_reduce_traffic(world().rank(), world().size(), nn::count_elements(bucket));
+  EXPECT_GT(buckets.size(), 5U);
+  EXPECT_EQ(after.calls - before.calls, world().size() > 1 ? std::ssize(buckets) : 0);
   EXPECT_EQ(after.messages_sent - before.messages_sent, formula.sent.messages);
   EXPECT_EQ(after.bytes_sent - before.bytes_sent, 4 * formula.sent.elements);
+  const Index count = nn::count_elements(model.parameters());
   EXPECT_EQ(sum(world(), after.bytes_sent - before.bytes_sent), 4 * 2 * count * (world().size() - 1));
 }
 
+TEST(Buckets, HoldEachParameterOnceInTheOrderOfBackward) {
+  const nn::Transformer model(tiny(false));
+  nn::Parameters expected = model.parameters();
+  std::ranges::reverse(expected);
+  for (const Index bytes : {Index{1}, Index{3000}, Index{1} << 40}) {
+    const Buckets buckets = fill_buckets(model, bytes, DType::f32);
+    nn::Parameters all;
+    for (const nn::Parameters& bucket : buckets) {
+      EXPECT_TRUE(bucket.size() == 1 || 4 * nn::count_elements(bucket) <= bytes);
+      all.insert(all.end(), bucket.begin(), bucket.end());
+    }
+    EXPECT_EQ(all, expected);
+    EXPECT_EQ(buckets.size() == 1, bytes > 1 << 20);
+  }
+}
+
 TEST(DataParallelErrors, EveryRankThrowsForALossThatIsNotFinite) {
-  nn::Transformer model(tiny_model(false, 0.1));
+  nn::Transformer model(tiny(false));
   const Parallel parallel = parallelize(model, Mesh(world(), {}), {});
   if (world().rank() == world().size() - 1) model.parameters().front()->value.fill(std::nan(""));
   nn::Optimizer optimizer(model.parameters(), {});
@@ -206,13 +200,13 @@ TEST(DataParallelErrors, EveryRankThrowsForALossThatIsNotFinite) {
 
 TEST(Parallelize, RefusesWhatItCannotDo) {
   if (world().size() == 1) return;
-  nn::Transformer model(tiny_model(false, 0.1));
+  nn::Transformer model(tiny(false));
   const Mesh mesh(world(), {.dp = 1, .tp = world().size()});
   EXPECT_NE(testing::error_of([&] { parallelize(model, mesh, {}); }).find("tp is"), std::string::npos);
 }
 
 TEST(Parallelize, ReportsWhatEachRankHolds) {
-  nn::Transformer model(tiny_model(true, 0.1));
+  nn::Transformer model(tiny(true));
   const LayoutReport report = parallelize(model, Mesh(world(), {}), {}).report;
   EXPECT_EQ(report.parameters.size(), model.parameters().size());
   EXPECT_EQ(report.num_used, nn::count_elements(model.parameters()));
@@ -224,7 +218,7 @@ TEST(Parallelize, ReportsWhatEachRankHolds) {
 
 TEST(Placement, MustBeDeclaredForEveryParameterAndAxis) {
   if (world().size() == 1) return;
-  nn::Transformer model(tiny_model(false, 0.1));
+  nn::Transformer model(tiny(false));
   const Mesh mesh(world(), {});
   PlacementTable table(model.parameters(), mesh.grid());
   EXPECT_THROW(table.check_complete(), std::logic_error);
