@@ -24,8 +24,8 @@ int this_rank = 0, num_ranks = 1;
 void on_signal(int signal) {
   if (signals_seen > 0) _exit(128 + signal);
   signals_seen = 1;
-  constexpr char kText[] = "\nstopping; once more ends at once\n";
-  if (this_rank == 0 && write(STDERR_FILENO, kText, sizeof(kText) - 1) < 0) return;
+  constexpr char kText[] = "\nstopping; once more ends at once\n";  // for who is at the keyboard
+  if (signal == SIGINT && this_rank == 0 && write(STDERR_FILENO, kText, sizeof(kText) - 1) < 0) return;
 }
 
 void pause_s(double seconds) {

@@ -48,7 +48,7 @@ std::string difference(const std::vector<Call>& calls, const CommState& state) {
 
 // All ranks know it, so that one of them can say it for all; the others speak if it does not.
 void throw_difference(const std::vector<Call>& calls, const CommState& state) {
-  if (state.rank > 0) std::this_thread::sleep_for(std::chrono::seconds(1));
+  if (state.rank > 0) std::this_thread::sleep_for(std::chrono::seconds(3));
   throw std::runtime_error(difference(calls, state));
 }
 
