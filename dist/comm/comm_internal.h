@@ -7,6 +7,7 @@
 
 #include "dist/comm/comm.h"
 #include "dist/comm/mpi_internal.h"
+#include "dist/trace/events.h"
 
 namespace tessera::dist {
 
@@ -31,6 +32,10 @@ struct CommState {
   CommName name;
   std::array<std::array<Counter, kNumAlgorithms>, kNumKinds> counters{};
 
+  std::uint64_t key = 0;                     ///< equal on its ranks; no other communicator has it
+  std::uint64_t num_groups = 0;              ///< made of it so far
+  std::shared_ptr<const Channel> channel{};  ///< made by channel_of
+
   Index num_agreements = 0;  ///< begun so far in the checked mode; their messages count apart from ours
   Counter agreements{};
 
@@ -43,6 +48,9 @@ struct CommState {
     return counters[static_cast<std::size_t>(kind)][static_cast<std::size_t>(algorithm)];
   }
 };
+
+/// What recorders call this communicator.
+std::shared_ptr<const Channel> channel_of(CommState& state);
 
 /// A duplicate of `mpi`, made while `progress` runs. Collective over its ranks.
 MPI_Comm duplicate_mpi(MPI_Comm mpi, Progress& progress);

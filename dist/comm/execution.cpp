@@ -55,6 +55,7 @@ bool Execution::advance() {
 
 void Execution::finish_if_done() {
   if (!done()) return;
+  record_end();
   if (collective()) std::erase(comm_->collectives, this);
   buffer_ = {};
 }
@@ -163,6 +164,7 @@ std::byte* Execution::scratch_for(Piece& piece) {
 }
 
 void Execution::add_piece(Piece piece, MPI_Request request) {
+  record_posted(piece);
   count_in_flight(piece.bytes);
   ++num_requests_;
   pieces_.push_back(std::move(piece));
@@ -224,6 +226,7 @@ bool Execution::collect() {
     Piece& piece = pieces_[completed_[i]];
     if (piece.direction == Direction::receive) check_size(piece, statuses_[i]);
     piece.arrived = true;
+    record_arrived(piece);
   }
   num_requests_ -= count;
   drop_finished();

@@ -46,6 +46,12 @@ class Execution {
   Counter& counter() { return counter_; }
   Progress& progress() { return *comm_->progress; }
 
+  const char* kind() const { return to_string(options_.kind); }
+  /// Has the progress's recorder told of it, from now to its end. Call before start().
+  void record();
+  /// Its number there; -1: none.
+  std::int64_t operation() const { return operation_; }
+
   /// "all_reduce (ring) on dp gradients"
   std::string name() const;
   /// name(), and which ranks of the job it waits for.
@@ -64,6 +70,8 @@ class Execution {
     plan::Combine combine = plan::Combine::copy;
     std::unique_ptr<Storage> scratch{};  // null: in place
     bool arrived = false;
+    std::int64_t transfer = -1;  // where it is recorded: its number, and when it was posted
+    double posted_s = 0;
   };
 
   bool collective() const { return options_.kind != Kind::point_to_point; }
@@ -84,6 +92,10 @@ class Execution {
   void next_group();
   void drop_finished();
   void finish_if_done();
+  Recorder* recorder() const;
+  void record_posted(Piece& piece) const;
+  void record_arrived(const Piece& piece) const;
+  void record_end();
   Faults* faults() const { return comm_->progress->faults(); }  // null but in tests
   void check_size(const Piece& piece, const MPI_Status& status) const;
 
@@ -95,6 +107,8 @@ class Execution {
   Index segment_size_;  // elements
   Counter& counter_;
   std::function<bool()> ready_;
+  std::int64_t operation_ = -1;
+  Recorder* recorder_ = nullptr;  // that of operation_
 
   std::size_t round_ = 0, next_receive_ = 0, next_send_ = 0;  // the group being posted, and its steps
   Index segment_ = 0;

@@ -4,7 +4,6 @@
 #include <time.h>
 
 #include <algorithm>
-#include <chrono>
 
 #include "dist/comm/execution_internal.h"
 #include "dist/comm/faults_internal.h"
@@ -62,10 +61,6 @@ class Waiting {
 
 }  // namespace
 
-double now_s() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
 Progress::Progress() : poll_([this] { poll(); }) {}
 
 Progress::~Progress() {
@@ -103,7 +98,13 @@ bool Progress::advance(bool all) {
   return any;
 }
 
-bool Progress::poll() { return advance(false); }
+bool Progress::poll() {
+  if (recorder_ == nullptr || busy_ || active_.empty()) return advance(false);
+  SpanScope span(recorder_, SpanKind::comm, "poll");
+  const bool any = advance(false);
+  if (any) span.rename("progress");
+  return any;
+}
 
 void Progress::wait_until(const std::function<bool()>& done) {
   const Waiting waiting(watchdog_.get());

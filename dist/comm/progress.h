@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "dist/trace/events.h"
+
 namespace tessera::dist {
 
 class Execution;
@@ -35,6 +37,10 @@ class Progress {
   /// From now on `execution` makes progress here, and lives until it is done.
   void add(std::shared_ptr<Execution> execution);
 
+  /// From now on waits, polls and what is under way are recorded; null: no longer. Not owned.
+  void set_recorder(Recorder* recorder) { recorder_ = recorder; }
+  Recorder* recorder() const { return recorder_; }
+
   // Diagnosis (diagnosis.h): off until they are called.
   void set_watchdog(std::unique_ptr<Watchdog> watchdog);
   void set_checked(bool checked) { checked_ = checked; }
@@ -51,11 +57,9 @@ class Progress {
 
   std::vector<std::shared_ptr<Execution>> active_;  // oldest first
   bool busy_ = false, crowded_ = true, checked_ = false;
+  Recorder* recorder_ = nullptr;
   std::unique_ptr<Faults> faults_;
   std::unique_ptr<Watchdog> watchdog_;
 };
-
-/// Seconds of a steady clock.
-double now_s();
 
 }  // namespace tessera::dist

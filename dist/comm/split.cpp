@@ -47,10 +47,19 @@ bool shares_mpi(const CommState& state) {
   return size > state.size();
 }
 
+// Its ranks agree on it: they have made as many groups of the parent before, and groups made at once differ
+// in their first rank. FNV-1a over words.
+std::uint64_t key_of_group(CommState& parent, int first_world_rank) {
+  std::uint64_t key = parent.key;
+  for (const std::uint64_t word : {++parent.num_groups, static_cast<std::uint64_t>(first_world_rank)})
+    key = ((key ^ word) + 14695981039346656037U) * 1099511628211U;
+  return key ^ key >> 29;
+}
+
 }  // namespace
 
 Comm group(const Comm& comm, const std::vector<int>& members, bool all_alone, CommName name) {
-  const CommState& parent = comm.state();
+  CommState& parent = comm.state();
   std::vector<int> mpi_ranks, world_ranks, nodes;
   for (const int rank : members) {
     mpi_ranks.push_back(parent.mpi_ranks[rank]);
@@ -72,6 +81,7 @@ Comm group(const Comm& comm, const std::vector<int>& members, bool all_alone, Co
   state->world_ranks = std::move(world_ranks);
   state->nodes = std::move(nodes);
   state->cores_on_node = parent.cores_on_node;
+  state->key = key_of_group(parent, state->world_ranks.front());
   return Comm(std::move(state));
 }
 

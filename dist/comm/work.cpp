@@ -37,14 +37,17 @@ Work message(const char* op, const Comm& comm, Buffer buffer, int peer, int tag,
   const plan::Step step =
       sends ? plan::Step{.send = all, .to = peer} : plan::Step{.receive = all, .from = peer};
   const RunOptions options{.kind = Kind::point_to_point, .cutting = cutting};
-  return Work(
-      start(std::make_shared<Execution>(comm.shared_state(), std::move(buffer), plan::Rounds{{step}}, options,
-                                        tag, comm.state().counter(options.kind, options.algorithm))));
+  auto execution =
+      std::make_shared<Execution>(comm.shared_state(), std::move(buffer), plan::Rounds{{step}}, options, tag,
+                                  comm.state().counter(options.kind, options.algorithm));
+  if (comm.progress().recorder() != nullptr) execution->record();
+  return Work(start(std::move(execution)));
 }
 
 }  // namespace
 
 std::shared_ptr<Execution> start(std::shared_ptr<Execution> execution) {
+  const SpanScope span(execution->progress().recorder(), SpanKind::comm, "start");
   execution->start();
   if (!execution->done()) execution->progress().add(execution);
   return execution;
@@ -60,6 +63,8 @@ bool Work::poll() const {
 void Work::wait() const {
   if (done()) return;
   execution_->await();
+  const SpanScope span(execution_->progress().recorder(), SpanKind::wait, execution_->kind(),
+                       execution_->operation());
   const double begin_s = now_s();
   execution_->progress().wait_until([this] { return execution_->done(); });
   execution_->counter().wait_s += now_s() - begin_s;
@@ -77,6 +82,7 @@ Work run_async(const Comm& comm, Buffer buffer, plan::Rounds rounds, const RunOp
       std::make_shared<Execution>(comm.shared_state(), std::move(buffer), std::move(rounds), options,
                                   next_tag(state), state.counter(options.kind, options.algorithm));
   execution->start_when(std::move(ready));
+  if (state.progress->recorder() != nullptr) execution->record();
   return Work(start(std::move(execution)));
 }
 
