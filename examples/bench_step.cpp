@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "dist/trace/op_recording.h"
+#include "dist/trace/split_step.h"
 #include "examples/files.h"
 #include "examples/gemm_peak.h"
-#include "examples/history.h"
 #include "examples/memory_check.h"
+#include "examples/process.h"
 #include "examples/text.h"
 #include "nn/train_step.h"
 #include "tensor/random.h"
@@ -20,14 +22,14 @@ constexpr Index kSettled = 3;  // from this step on all memory has been used bef
 
 /// What the steps showed.
 struct Measurements {
-  std::vector<StepTimes> times;
+  std::vector<dist::StepAccount> steps;
   Index max_faults = 0;        // of one step from kSettled on
   Index rss_growth_bytes = 0;  // of the peak, in these steps
 };
 
 /// What is told of a run.
 struct Results {
-  StepTimes step;
+  dist::StepParts step;
   double tokens_per_s, achieved_flops;
   Index rss_before_model_bytes, peak_rss_bytes, rss_growth_bytes, max_faults;
   Ledger ledger;
@@ -49,12 +51,17 @@ nn::Batch random_batch(const nn::ModelConfig& config, Index sequences) {
 
 Measurements measure(nn::Transformer& model, const nn::Batch& batch, const BenchOptions& options) {
   nn::Optimizer optimizer(model.parameters(), {});
+  dist::Recorder recorder;
+  const dist::OpRecording recording(recorder);
   Measurements m;
   for (Index step = 0; step < options.warmup_steps + options.steps; ++step) {
     const Index faults = minor_faults(), peak_rss = peak_rss_bytes();
-    StepClock clock;
-    nn::train_step(model, optimizer, batch, {.lr = 1e-4, .clip = 1, .step = step});
-    if (step >= options.warmup_steps) m.times.push_back(clock.stop());
+    {
+      const dist::SpanScope span(&recorder, dist::SpanKind::step, "step", step);
+      nn::train_step(model, optimizer, batch, {.lr = 1e-4, .clip = 1, .step = step});
+    }
+    if (step >= options.warmup_steps) m.steps.push_back(split_steps(recorder.spans(), {}, {}).front());
+    recorder.clear();
     if (step < kSettled) continue;
     m.max_faults = std::max(m.max_faults, minor_faults() - faults);
     m.rss_growth_bytes += peak_rss_bytes() - peak_rss;
@@ -72,7 +79,7 @@ Results run(const BenchOptions& options, const nn::ModelConfig& config) {
   model.materialize(1, options.dtype);
   const Measurements m = measure(model, random_batch(config, options.batch), options);
 
-  const StepTimes step = median_times(m.times);
+  const dist::StepParts step = median_parts(m.steps);
   const auto tokens = static_cast<double>(options.batch * config.context);
   return {.step = step,
           .tokens_per_s = tokens / step.step_s,

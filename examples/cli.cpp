@@ -233,6 +233,8 @@ void add_flags(CLI::App& app, TrainOptions& o) {
   add_compute_flags(run, o.dtype, o.threads);
   run.text("--save", o.save, "DIR", "Where to save the model at the end");
   run.text("--json", o.json, "FILE", "Where to write what was measured");
+  run.text("--trace", o.trace, "FILE",
+           fmt::format("Where to write a timeline of the first {} steps, for ui.perfetto.dev", kTracedSteps));
 
   add_optimizer_flags(app, o);
   add_diagnosis_flags(app, o.diagnosis);

@@ -37,6 +37,9 @@ nn::ModelConfig configure(const ModelOptions& options);
 /// Cores of the affinity mask.
 int default_threads();
 
+/// Of how many steps train --trace keeps a timeline: enough to see, and few enough for viewers.
+inline constexpr Index kTracedSteps = 20;
+
 struct TrainOptions {
   ModelOptions model;
   dist::Degrees degrees;
@@ -56,8 +59,8 @@ struct TrainOptions {
   double clip = 1;
   std::uint64_t seed = 1;
   DType dtype = DType::f32;
-  std::optional<int> threads;  ///< default: the node's cores, shared among its ranks
-  std::string save, json;      ///< empty: not asked for
+  std::optional<int> threads;     ///< default: the node's cores, shared among its ranks
+  std::string save, json, trace;  ///< empty: not asked for
 
   Index steps_between_validations() const { return eval_every.value_or((steps + 4) / 5); }
   bool bytes_as_tokens() const { return !data.ends_with(".u16"); }

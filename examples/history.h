@@ -2,7 +2,6 @@
 
 #include <vector>
 
-#include "examples/step_clock.h"
 #include "tensor/shape.h"
 
 namespace tessera {
@@ -13,7 +12,7 @@ struct StepRecord {
   double loss = 0, grad_norm = 0;
   Index tokens = 0;
   double lr = 0;
-  StepTimes times{};
+  double step_s = 0;
 };
 
 /// The validation loss after `step` updates.
@@ -27,12 +26,5 @@ struct History {
   std::vector<StepRecord> steps;
   std::vector<ValidationRecord> validation;
 };
-
-/// 0 for none.
-double median(std::vector<double> values);
-/// The median of each part by itself.
-StepTimes median_times(const std::vector<StepTimes>& times);
-/// The first two steps are left out if there are more, since they fetch memory.
-StepTimes median_times(const History& history);
 
 }  // namespace tessera

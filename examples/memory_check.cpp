@@ -6,15 +6,11 @@
 #include "tensor/check.h"
 
 namespace tessera {
-namespace {
 
-/// Numbers that the optimizer keeps per parameter.
 int num_states(const nn::OptimizerOptions& options) {
   if (options.kind == nn::OptimizerKind::adamw) return 2;
   return options.momentum != 0 ? 1 : 0;
 }
-
-}  // namespace
 
 void check_memory(const nn::Transformer& model, const TrainingSize& size) {
   // In double, where no product overflows.

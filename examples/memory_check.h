@@ -12,6 +12,9 @@ struct TrainingSize {
   nn::OptimizerOptions optimizer;
 };
 
+/// Numbers that the optimizer keeps per parameter.
+int num_states(const nn::OptimizerOptions& options);
+
 /// Refuses what cannot fit in this machine, before the system kills it without a word. Counts a lower bound:
 /// parameters with gradients and optimizer state, the batch's tokens, one microbatch's logits; most
 /// activations come on top.

@@ -29,7 +29,7 @@ Progress::Progress(Index steps, bool shown)
 
 void Progress::step(const StepRecord& record) {
   tokens_ += record.tokens;
-  step_s_ += record.times.step_s;
+  step_s_ += record.step_s;
   if (!shown_ || !due(record.step + 1)) return;
   printed_step_ = record.step + 1;
   printed_s_ = watch_.seconds();

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "examples/history.h"
+#include "examples/process.h"
 
 namespace tessera {
 

@@ -7,6 +7,8 @@
 
 #include "dist/parallel/data_parallel.h"
 #include "dist/parallel/parallelize.h"
+#include "dist/trace/accountant.h"
+#include "dist/trace/gather.h"
 #include "examples/cli.h"
 #include "examples/corpus.h"
 #include "examples/files.h"
@@ -15,6 +17,7 @@
 #include "examples/process.h"
 #include "examples/program.h"
 #include "examples/progress.h"
+#include "examples/rank_account.h"
 #include "examples/train_report.h"
 #include "nn/data.h"
 #include "nn/model_file.h"
@@ -38,12 +41,16 @@ Index sequences_here(const TrainOptions& options, const dist::Axis& dp) {
   return (options.batch + dp.size() - 1) / dp.size();
 }
 
+Index sequences_per_microbatch(const TrainOptions& options, const dist::Axis& dp) {
+  return (sequences_here(options, dp) + options.microbatches - 1) / options.microbatches;
+}
+
 /// What this rank evaluates, in batches no larger than a training step's microbatch.
 std::vector<nn::Batch> validation_batches(const nn::Dataset& data, const nn::ModelConfig& config,
                                           const TrainOptions& options, const dist::Axis& dp) {
   const Index all =
       std::min(data.num_validation_sequences(), std::max<Index>(1, kValidationTokens / config.context));
-  const Index size = (sequences_here(options, dp) + options.microbatches - 1) / options.microbatches;
+  const Index size = sequences_per_microbatch(options, dp);
   std::vector<nn::Batch> batches;
   for (Index first = 0; first < all; first += size) {
     batches.push_back(data.validation(first, std::min(size, all - first)));
@@ -58,6 +65,7 @@ struct Training {
   const nn::Dataset& data;
   nn::Transformer& model;
   nn::StepExchange exchange;
+  dist::Accountant& accounts;
 
   dist::Axis dp() const { return mesh.axis("dp"); }
   bool speaks() const { return mesh.world().rank() == 0; }
@@ -65,15 +73,20 @@ struct Training {
   bool interrupted() const { return dist::max(mesh.world(), dist::interrupted()) != 0; }
 };
 
-StepRecord timed_step(const Training& run, nn::Optimizer& optimizer, Index step) {
+nn::Batch make_batch(const Training& run, Index step) {
+  const dist::SpanScope span(run.accounts.recorder(), dist::SpanKind::data, "batch");
+  return dist::data_share(run.data, run.dp(), run.options.seed, step, run.options.batch);
+}
+
+StepRecord take_step(const Training& run, nn::Optimizer& optimizer, Index step) {
   const TrainOptions& o = run.options;
-  StepClock clock([&] { return communication_s(run.mesh); });
-  const nn::Batch batch = dist::data_share(run.data, run.dp(), o.seed, step, o.batch);
-  clock.data_done();
+  const dist::SpanScope span(run.accounts.recorder(), dist::SpanKind::step, "step", step);
+  const Stopwatch watch;
+  const nn::Batch batch = make_batch(run, step);
   const double lr = nn::learning_rate({o.lr, o.warmup, o.steps, o.lr_decay}, step);
   const nn::StepOptions options = {o.microbatches, lr, o.clip, o.seed, step};
   const nn::StepResult result = nn::train_step(run.model, optimizer, batch, options, run.exchange);
-  return {step, result.loss, result.grad_norm, result.tokens, lr, clock.stop()};
+  return {step, result.loss, result.grad_norm, result.tokens, lr, watch.seconds()};
 }
 
 /// All steps, or as many as there are before an interrupt.
@@ -88,7 +101,8 @@ History train(const Training& run) {
       progress.line(fmt::format("interrupted after {} of {} steps", history.steps.size(), o.steps));
       break;
     }
-    history.steps.push_back(timed_step(run, optimizer, done - 1));
+    history.steps.push_back(take_step(run, optimizer, done - 1));
+    run.accounts.step_done();
     progress.step(history.steps.back());
     if (done % o.steps_between_validations() == 0 || done == o.steps) {
       const double loss = nn::evaluate(run.model, held_out, run.exchange);
@@ -97,6 +111,7 @@ History train(const Training& run) {
       progress.line(fmt::format("step {}  {}", done, validation_text(o, loss)));
     }
   }
+  run.accounts.settle();
   return history;
 }
 
@@ -108,31 +123,31 @@ double peak_gemm(const TrainOptions& options, const dist::Comm& world) {
   return dist::max(world, peak) * world.size() * std::min(1.0, world.cores_on_node() / threads);
 }
 
-RankReport rank_report(const Training& run, const History& history) {
-  RankReport report = {
-      host_name(), median_times(history), {}, peak_rss_bytes(), nn::count_elements(run.model.parameters())};
-  for (int i = 0; i < kNumCategories; ++i) {
-    report.peak_bytes.push_back(context().ledger.peak_bytes(static_cast<Category>(i)));
-  }
-  return report;
-}
-
 /// Table, loss curve and files.
 void finish(const Training& run, const History& history) {
   const TrainOptions& o = run.options;
   if (!o.save.empty() && run.speaks()) nn::save_model(o.save, run.model, std::ssize(history.steps));
+  const dist::RankAccount account =
+      rank_account(run.accounts, run.mesh, run.model,
+                   {.dtype = o.dtype,
+                    .zero = o.zero,
+                    .optimizer_states = num_states(o.optimizer),
+                    .tokens = sequences_per_microbatch(o, run.dp()) * run.model.config().context,
+                    .recompute = o.recompute});
   const TrainReport report = {o,
                               run.model.config(),
                               run.mesh,
                               history,
-                              gather(run.mesh.world(), rank_report(run, history)),
+                              dist::gather_accounts(run.mesh.world(), account),
                               context().ledger,
                               peak_gemm(o, run.mesh.world())};
+  if (!o.trace.empty()) write_timeline(o.trace, run.mesh.world(), run.accounts, report.ranks);
   if (!run.speaks()) return;
   print_report(report);
   if (!o.json.empty()) write_file(o.json, to_json(report).dump(1) + "\n");
   if (!o.save.empty()) fmt::print("model saved in {}\n", o.save);
   if (!o.json.empty()) fmt::print("measurements in {}\n", o.json);
+  if (!o.trace.empty()) fmt::print("timeline in {}, for ui.perfetto.dev\n", o.trace);
 }
 
 int run(const TrainOptions& options, const dist::Comm& world) {
@@ -146,6 +161,7 @@ int run(const TrainOptions& options, const dist::Comm& world) {
                        options.optimizer});
   on_first_rank(world, [&] {
     check_writable_file("--json", options.json);
+    check_writable_file("--trace", options.trace);
     check_writable_folder("--save", options.save);
   });
 
@@ -156,7 +172,8 @@ int run(const TrainOptions& options, const dist::Comm& world) {
                                                      .bucket_bytes = bytes_of_mb(options.bucket_mb),
                                                      .collectives = {.algorithm = options.algorithm}});
   model.set_recompute(options.recompute);
-  const Training training = {options, mesh, data, model, parallel.exchange};
+  dist::Accountant accounts(world, options.trace.empty() ? 0 : kTracedSteps);
+  const Training training = {options, mesh, data, model, parallel.exchange, accounts};
   if (training.speaks()) {
     print_header(options, config, parallel.report.num_used, data, mesh);
     if (world.size() > 1) fmt::print("What rank 0 holds\n{}\n", dist::to_string(parallel.report));

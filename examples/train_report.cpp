@@ -7,6 +7,8 @@
 #include <numbers>
 
 #include "dist/comm/rank_table.h"
+#include "dist/trace/account_json.h"
+#include "dist/trace/report.h"
 #include "examples/loss_plot.h"
 #include "examples/text.h"
 
@@ -25,29 +27,16 @@ std::string describe(const nn::ModelConfig& c) {
                      to_string(c.norm), to_string(c.position));
 }
 
-std::string parts_text(const StepTimes& t) {
-  const auto percent = [&](double part_s) { return 100 * part_s / t.step_s; };
-  return fmt::format(
-      "{:.1f} ms: compute {:.1f} %, communication {:.1f} %, optimizer {:.1f} %, data {:.1f} %, other {:.1f} "
-      "% (medians)",
-      t.step_s * 1e3, percent(t.compute_s), percent(t.communication_s), percent(t.optimizer_s),
-      percent(t.data_s), percent(t.other_s));
-}
-
-json to_json(const StepRecord& r) {
-  const StepTimes& t = r.times;
-  return {{"step", r.step},
-          {"loss", r.loss},
-          {"grad_norm", r.grad_norm},
-          {"tokens", r.tokens},
-          {"lr", r.lr},
-          {"step_s", t.step_s},
-          {"tokens_per_s", static_cast<double>(r.tokens) / t.step_s},
-          {"compute_s", t.compute_s},
-          {"exposed_comm_s", t.communication_s},
-          {"optimizer_s", t.optimizer_s},
-          {"data_s", t.data_s},
-          {"other_s", t.other_s}};
+/// A step, and what rank 0 spent it on.
+json step_json(const StepRecord& r, const dist::StepParts& parts) {
+  json step = parts;
+  step.update({{"step", r.step},
+               {"loss", r.loss},
+               {"grad_norm", r.grad_norm},
+               {"tokens", r.tokens},
+               {"lr", r.lr},
+               {"tokens_per_s", static_cast<double>(r.tokens) / parts.step_s}});
+  return step;
 }
 
 json config_json(const TrainOptions& o, const nn::ModelConfig& config) {
@@ -81,7 +70,7 @@ json layout_json(const TrainOptions& o, const dist::Mesh& mesh) {
 }  // namespace
 
 double TrainReport::mfu() const {
-  const double step_s = times().step_s;
+  const double step_s = parts().step_s;
   return step_s > 0 ? nn::training_flops(config, options.batch) / step_s / peak_gemm_flops : 0;
 }
 
@@ -106,24 +95,32 @@ std::string validation_text(const TrainOptions& options, double loss) {
 }
 
 void print_report(const TrainReport& r) {
-  const StepTimes times = r.times();
+  const dist::StepParts parts = r.parts();
   fmt::print("\n");
   if (!r.history.validation.empty())
     row("result", validation_text(r.options, r.history.validation.back().loss));
   const auto tokens = static_cast<double>(r.options.batch * r.config.context);
-  row("speed", grouped(static_cast<Index>(tokens / times.step_s)) + " tokens/s");
-  row("step time", parts_text(times));
+  row("speed", grouped(static_cast<Index>(tokens / parts.step_s)) + " tokens/s");
+  row("step time", dist::parts_text(parts));
   row("MFU",
       fmt::format("{:.1f} % of the best matrix product, {}", 100 * r.mfu(), rate_text(r.peak_gemm_flops)));
   row("peak memory", peaks_text(r.ledger));
   row("peak RSS", bytes_text(r.ranks[0].peak_rss_bytes));
-  if (r.ranks.size() > 1) print_ranks(r.ranks);
+  const dist::RankAccount& rank = r.ranks[0];
+  row("accounting",
+      fmt::format("{:.0f} events per step of {:.0f} ns: {:.3f} % of it", rank.events_per_step,
+                  rank.event_cost_s * 1e9, 100 * rank.events_per_step * rank.event_cost_s / parts.step_s));
+  if (r.ranks.size() > 1)
+    fmt::print("\nWhere each rank's step went\n{}\nWhat was sent\n{}", dist::step_table(r.ranks),
+               dist::comm_table(r.ranks[0].comm));
+  fmt::print("\n{}", dist::memory_table(r.ranks[0]));
   fmt::print("\n{}", plot_loss(r.history));
 }
 
 json to_json(const TrainReport& r) {
   json steps = json::array(), validation = json::array();
-  for (const StepRecord& record : r.history.steps) steps.push_back(to_json(record));
+  for (std::size_t i = 0; i < r.history.steps.size(); ++i)
+    steps.push_back(step_json(r.history.steps[i], r.ranks[0].steps[i].parts));
   for (const ValidationRecord& record : r.history.validation) {
     validation.push_back({{"step", record.step}, {"loss", record.loss}});
   }
@@ -131,8 +128,8 @@ json to_json(const TrainReport& r) {
           {"layout", layout_json(r.options, r.mesh)},
           {"steps", steps},
           {"validation", validation},
-          {"ranks", ranks_json(r.ranks, r.mesh)},
-          {"comm", comm_json(r.mesh)},
+          {"ranks", r.ranks},
+          {"comm", r.ranks[0].comm},
           {"mfu", r.mfu()},
           {"peak_gemm_flops", r.peak_gemm_flops}};
 }

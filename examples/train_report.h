@@ -2,9 +2,9 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "dist/trace/account.h"
 #include "examples/cli.h"
 #include "examples/history.h"
-#include "examples/rank_report.h"
 #include "nn/data.h"
 
 namespace tessera {
@@ -15,12 +15,13 @@ struct TrainReport {
   const nn::ModelConfig& config;
   const dist::Mesh& mesh;
   const History& history;
-  std::vector<RankReport> ranks;
-  Ledger ledger;               ///< this rank's, as the run left it
-  double peak_gemm_flops = 0;  ///< of all ranks together
+  std::vector<dist::RankAccount> ranks;  ///< on rank 0
+  Ledger ledger;                         ///< this rank's, as the run left it
+  double peak_gemm_flops = 0;            ///< of all ranks together
 
-  StepTimes times() const { return median_times(history); }
-  /// Model FLOP/s of the median step over peak_gemm_flops.
+  /// Of rank 0.
+  dist::StepParts parts() const { return ranks[0].mean(); }
+  /// Model FLOP/s over peak_gemm_flops.
   double mfu() const;
 };
 

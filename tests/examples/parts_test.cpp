@@ -65,13 +65,6 @@ TEST(Text, Numbers) {
   EXPECT_EQ(duration_text(3909), "1:05:09");
 }
 
-TEST(History, MediansLeaveOutTheFirstTwoSteps) {
-  History history;
-  for (const double s : {100., 90., 3., 1., 2.}) history.steps.push_back({.times = {.step_s = s}});
-  EXPECT_EQ(median_times(history).step_s, 2);
-  EXPECT_EQ(median({}), 0);
-}
-
 TEST(LossPlot, FallsFromTopLeftToBottomRight) {
   History history;
   for (Index step = 0; step < 10; ++step)

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <csignal>
 
-#include "examples/history.h"
+#include "dist/trace/account.h"
 #include "tests/examples/child.h"
 
 namespace tessera {
@@ -79,7 +79,7 @@ TEST(Train, OtherIsASmallPartOfAStep) {
     for (const char* part : {"compute_s", "optimizer_s", "data_s", "other_s"}) EXPECT_GT(step[part], 0);
     shares.push_back(step["other_s"].get<double>() / step["step_s"].get<double>());
   }
-  EXPECT_LT(median(shares), 0.1);  // other programs may take any one step's processor away
+  EXPECT_LT(dist::median(shares), 0.1);  // other programs may take any one step's processor away
 }
 
 TEST(Train, Learns) {
