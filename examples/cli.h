@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "dist/comm/diagnosis.h"
 #include "dist/comm/mesh.h"
@@ -96,10 +98,18 @@ struct BenchOptions {
   std::string json;
 };
 
+/// What to ask the planner. Texts go to it as they are, units and all: it says what they may be.
+struct PlanOptions {
+  std::string command, model, hardware, network, run, request, json, report;
+  std::map<std::string, std::string> texts;  ///< by the names of dist/plan's queries
+  std::vector<std::string> switches;         ///< those that were given
+};
+
 /// The flags of a program: parsing sets `options`, which must outlive `app`.
 void add_flags(CLI::App& app, TrainOptions& options);
 void add_flags(CLI::App& app, VerifyOptions& options);
 void add_flags(CLI::App& app, GenerateOptions& options);
 void add_flags(CLI::App& app, BenchOptions& options);
+void add_flags(CLI::App& app, PlanOptions& options);
 
 }  // namespace tessera
