@@ -59,7 +59,9 @@ json config_json(const TrainOptions& o, const nn::ModelConfig& config) {
 
 json layout_json(const TrainOptions& o, const dist::Mesh& mesh) {
   const dist::Degrees& d = mesh.degrees();
-  json layout = {{"dp", d.dp}, {"tp", d.tp}, {"pp", d.pp}, {"cp", d.cp}, {"ep", d.ep}, {"zero", 0}};
+  json layout = {{"dp", d.dp}, {"tp", d.tp}, {"pp", d.pp}, {"cp", d.cp}, {"ep", d.ep}, {"zero", o.zero}};
+  layout["shard"] = d.shard;
+  layout["bucket_mb"] = o.bucket_mb;
   layout["ranks"] = mesh.world().size();
   layout["algorithm"] = dist::to_string(o.algorithm);
   layout["microbatches"] = o.microbatches;
