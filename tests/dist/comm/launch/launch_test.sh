@@ -57,7 +57,7 @@ layout='\[layout\] tp is 3 but there are 4 heads'
 # Without a launcher.
 expect 5 0 '' 0 well
 expect 5 2 "$layout" 0 refused
-banner='(\|-+\|MPI_ABORT was invoked.*)?'  # Open MPI's, which no launcher keeps quiet here
+banner='(\|(-+\|MPI_ABORT|\[.*ORTE_ERROR).*)?'  # Open MPI's, which no launcher keeps quiet here
 expect 5 1 "no such file$banner" 0 thrown
 
 # All ranks alike.
