@@ -67,7 +67,7 @@ std::vector<CollectiveCost> switched_costs(const Hardware& h, const std::string&
 std::vector<CollectiveCost> message_costs(const Hardware& h, const std::string& op, const DeviceGroup& group,
                                           double bytes, Prices& prices) {
   const double width = group_bandwidth(h, group.size, group.stride, 1);
-  const Link link = {leaves_domain(h, group) ? h.scale_out_latency_s : h.latency_s, 1 / width};
+  const MessageCost link = {leaves_domain(h, group) ? h.scale_out_latency_s : h.latency_s, 1 / width};
   constexpr double kMostRanks = 65536;  // whose rounds are quickly counted
   require(group.size <= kMostRanks, "ranks", "got ", group.size, ", expected at most ", kMostRanks,
           " where rounds are counted");

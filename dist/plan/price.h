@@ -10,7 +10,8 @@
 /// at once: a round lasts as long as the busier direction of its busiest rank, and rounds follow each other.
 namespace tessera::plan {
 
-struct Link {
+/// Of one message.
+struct MessageCost {
   double latency_s = 0, s_per_byte = 0;
 };
 
@@ -20,7 +21,7 @@ struct Link {
 struct Path {
   double messages = 0, arrays = 0;
 
-  double seconds(double bytes, const Link& link) const {
+  double seconds(double bytes, const MessageCost& link) const {
     return messages * link.latency_s + arrays * bytes * link.s_per_byte;
   }
 };

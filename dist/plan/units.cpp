@@ -109,7 +109,8 @@ std::string quantity_text(double value, Unit unit) {
   if (unit == Unit::count && value >= 1000 && value < plain_below) return std::to_string(std::llround(value));
   for (const Factor& prefix : kDecimal) {
     if (value < prefix.value || value < plain_below) continue;
-    return four_digits(value / prefix.value) + " " + std::string(prefix.name) + suffix;
+    const bool billions = unit == Unit::count && prefix.name == "G";
+    return four_digits(value / prefix.value) + " " + (billions ? "B" : std::string(prefix.name)) + suffix;
   }
   return four_digits(value) + (suffix.empty() ? "" : " " + suffix);
 }

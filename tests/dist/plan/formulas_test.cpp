@@ -37,6 +37,7 @@ TEST(Units, Printed) {
   EXPECT_EQ(quantity_text(850, Unit::count), "850");
   EXPECT_EQ(quantity_text(18823.5, Unit::count), "18824");
   EXPECT_EQ(quantity_text(7.616e6, Unit::count), "7.616 M");
+  EXPECT_EQ(quantity_text(70.55e9, Unit::count), "70.55 B");
   EXPECT_EQ(quantity_text(450e9, Unit::bytes_per_s), "450 GB/s");
   EXPECT_EQ(quantity_text(1.04e-3, Unit::seconds), "1.04 ms");
 }
