@@ -41,6 +41,7 @@ dist::RankAccount rank_account(const dist::Accountant& accounts, const dist::Mes
                             .node = host_name(),
                             .steps = accounts.steps(),
                             .comm = accounts.comm(),
+                            .memory = accounts.memory(),
                             .peak_rss_bytes = peak_rss_bytes(),
                             .parameters = shape.used,
                             .events_per_step = accounts.events_per_step(),
@@ -48,11 +49,7 @@ dist::RankAccount rank_account(const dist::Accountant& accounts, const dist::Mes
                             .clock_error_s = accounts.clock_error_s()};
   for (const auto& [axis, value] : mesh.coords(rank)) account.coords.emplace_back(axis, value);
   const auto formula = dist::memory_formula(model.config(), shape);
-  for (std::size_t i = 0; i < account.memory.size(); ++i) {
-    const auto category = static_cast<Category>(i);
-    account.memory[i] = {context().ledger.current_bytes(category), context().ledger.peak_bytes(category),
-                         formula[i]};
-  }
+  for (std::size_t i = 0; i < account.memory.size(); ++i) account.memory[i].formula = formula[i];
   return account;
 }
 

@@ -2,19 +2,9 @@
 
 #include <algorithm>
 
+#include "dist/plan/collective_cost.h"
+
 namespace tessera::dist {
-namespace {
-
-/// Bytes over each rank's link, per byte of the buffer.
-double bus_factor(const std::string& op, int ranks) {
-  const double others = static_cast<double>(ranks - 1) / ranks;
-  if (op == "all_reduce") return 2 * others;
-  if (op == "reduce_scatter" || op == "all_gather" || op == "all_to_all") return others;
-  return 1;
-}
-
-}  // namespace
-
 double median(std::vector<double> values) {
   if (values.empty()) return 0;
   const auto middle = values.begin() + std::ssize(values) / 2;
@@ -43,6 +33,8 @@ StepParts mean_parts(std::span<const StepAccount> steps) {
 StepParts RankAccount::mean() const { return mean_parts(std::span(steps).subspan(steps.size() > 2 ? 2 : 0)); }
 
 double CommAccount::algbw() const { return seconds > 0 ? static_cast<double>(buffer_bytes) / seconds : 0; }
-double CommAccount::busbw() const { return algbw() * bus_factor(op, ranks); }
+double CommAccount::busbw() const {
+  return algbw() * (op == "point_to_point" ? 1 : plan::busbw_factor(op, ranks));
+}
 
 }  // namespace tessera::dist

@@ -72,6 +72,10 @@ void Accountant::account(const Arrivals& arrivals) {
     step.begin_s += to_origin_s;
     steps_.push_back(step);
   }
+  for (std::size_t i = 0; i < memory_.size(); ++i) {
+    const auto category = static_cast<Category>(i);
+    memory_[i] = {context().ledger.current_bytes(category), context().ledger.peak_bytes(category)};
+  }
   num_events_ += std::ssize(recorder_.spans()) + std::ssize(recorder_.operations());
   add_operations(comms_, recorder_.operations(), arrivals);
   if (recorder_.detailed()) timeline_ += chrome_events(recorder_, arrivals, comm_.rank(), to_origin_s);

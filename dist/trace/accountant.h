@@ -1,6 +1,6 @@
 #pragma once
 
-#include <optional>
+#include <array>
 #include <string>
 #include <vector>
 
@@ -21,7 +21,7 @@ class Accountant {
  public:
   static constexpr Index kStepsPerSettlement = 32;
 
-  /// Collective over `world`, like all of its functions that say so.
+  /// Collective over `world`, like all of its functions that say so; no message is under way meanwhile.
   /// @param traced_steps of how many steps, from now on, to keep a timeline
   explicit Accountant(const Comm& world, Index traced_steps = 0);
   ~Accountant();
@@ -37,6 +37,8 @@ class Accountant {
 
   const std::vector<StepAccount>& steps() const { return steps_; }
   const std::vector<CommAccount>& comm() const { return comms_; }
+  /// Current and peak bytes of each category when accounts were last settled; no formulas.
+  const std::array<MemoryAccount, kNumCategories>& memory() const { return memory_; }
   double clock_error_s() const { return clock_.error_s; }
   /// Ends of spans and operations, and what each takes on this machine.
   double events_per_step() const;
@@ -57,6 +59,7 @@ class Accountant {
   double origin_s_;  // when it all began, on rank 0's clock
   std::vector<StepAccount> steps_;
   std::vector<CommAccount> comms_;
+  std::array<MemoryAccount, kNumCategories> memory_{};
   std::string timeline_;
   const OpRecording recording_;
 };
