@@ -178,6 +178,8 @@ void add_optimizer_flags(CLI::App& app, TrainOptions& o) {
           ", expected --optimizer sgd");
     check(o.degrees.shard == 0 || o.zero > 0, "--shard", "got ", o.degrees.shard,
           " with --zero 0: there is nothing to shard, expected --zero 1, 2 or 3");
+    check(!o.save_every || !o.save.empty(), "--save-every", "got ", o.save_every.value_or(0),
+          " without --save, expected a folder to save in");
   });
 }
 
@@ -231,7 +233,9 @@ void add_flags(CLI::App& app, TrainOptions& o) {
   run.number("--eval-every", o.eval_every, kCount, "Steps between validations; default: a fifth of --steps");
   run.number("--seed", o.seed, kSeed, "Of initial weights, batches and dropout");
   add_compute_flags(run, o.dtype, o.threads);
-  run.text("--save", o.save, "DIR", "Where to save the model at the end");
+  run.text("--save", o.save, "DIR", "Where to save at the end: the model, and all it takes to go on");
+  run.number("--save-every", o.save_every, kCount, "Steps between saves; the last one is kept");
+  run.text("--resume", o.resume, "DIR", "What --save wrote, on any ranks, to go on from");
   run.text("--json", o.json, "FILE", "Where to write what was measured");
   run.text("--trace", o.trace, "FILE",
            fmt::format("Where to write a timeline of the first {} steps, for ui.perfetto.dev", kTracedSteps));

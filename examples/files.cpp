@@ -45,7 +45,7 @@ void check_writable_folder(const char* flag, const std::string& path) {
   const std::string reason = error ? error.message() : "a file of that name is in the way";
   check(fs::is_directory(path), flag, path, ": cannot make this folder: ", reason,
         ", expected a path that can be written");
-  check_can_create(flag, path + "/model.safetensors");
+  check_can_create(flag, path + "/checkpoint.json");
 }
 
 void write_file(const std::string& path, std::string_view contents) {

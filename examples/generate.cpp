@@ -8,7 +8,7 @@
 
 #include "examples/cli.h"
 #include "examples/program.h"
-#include "nn/model_file.h"
+#include "nn/checkpoint.h"
 #include "tensor/context.h"
 
 namespace tessera {
@@ -31,9 +31,10 @@ void print_token(std::int32_t token, bool bytes) {
 
 int run(const GenerateOptions& options) {
   context().threads = options.threads;
-  nn::Transformer model(nn::load_config(options.checkpoint));
+  const nn::Checkpoint checkpoint(options.checkpoint);
+  nn::Transformer model(checkpoint.info().config);
   model.materialize(0, DType::f32);
-  nn::load_model(options.checkpoint, model);
+  checkpoint.load(model.parameters());
 
   const bool bytes = model.config().vocab == 256;
   fmt::print("{}", options.prompt);

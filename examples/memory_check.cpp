@@ -19,7 +19,9 @@ void check_memory(const nn::Transformer& model, const TrainingSize& size) {
     parameters += static_cast<double>(p->used.shape.numel());
   const nn::ModelConfig& config = model.config();
   const auto number = static_cast<double>(bytes_of(size.dtype));
-  const double model_bytes = parameters * number * (2 + num_states(size.optimizer));
+  const auto shared = [&](int level) { return size.zero >= level ? 1.0 / size.shard_size : 1.0; };
+  const double model_bytes =
+      parameters * number * (shared(3) + shared(2) + num_states(size.optimizer) * shared(1));
   const double tokens = static_cast<double>(size.batch) * static_cast<double>(config.context);
   const double logits =
       tokens / static_cast<double>(size.microbatches) * static_cast<double>(config.vocab) * number;

@@ -10,6 +10,8 @@ struct TrainingSize {
   Index batch, microbatches;
   DType dtype;
   nn::OptimizerOptions optimizer;
+  int zero = 0;        ///< level
+  int shard_size = 1;  ///< ranks that share what it shards
 };
 
 /// Numbers that the optimizer keeps per parameter.

@@ -24,8 +24,8 @@ std::string cut_to_terminal(const std::string& text) {
 
 }  // namespace
 
-Progress::Progress(Index steps, bool shown)
-    : steps_(steps), shown_(shown), terminal_(isatty(STDOUT_FILENO) != 0) {}
+Progress::Progress(Index done, Index steps, bool shown)
+    : first_(done), steps_(steps), shown_(shown), terminal_(isatty(STDOUT_FILENO) != 0) {}
 
 void Progress::step(const StepRecord& record) {
   tokens_ += record.tokens;
@@ -46,13 +46,14 @@ void Progress::line(const std::string& text) {
 
 bool Progress::due(Index done) const {
   const double since_s = watch_.seconds() - printed_s_;
-  if (done == 1 || done == steps_) return true;
+  if (done == first_ + 1 || done == steps_) return true;
   return terminal_ ? since_s >= kRewrite_s : since_s >= kLine_s || (done - printed_step_) * 20 >= steps_;
 }
 
 std::string Progress::text(const StepRecord& record) const {
   const Index done = record.step + 1;
-  const double left_s = watch_.seconds() / static_cast<double>(done) * static_cast<double>(steps_ - done);
+  const double left_s =
+      watch_.seconds() / static_cast<double>(done - first_) * static_cast<double>(steps_ - done);
   return fmt::format("step {:>{}}/{}  loss {:.4f}  norm {:.2f}  lr {:.2e}  {} tokens/s  {} left", done,
                      std::to_string(steps_).size(), steps_, record.loss, record.grad_norm, record.lr,
                      grouped(static_cast<Index>(static_cast<double>(tokens_) / step_s_)),

@@ -11,8 +11,8 @@ namespace tessera {
 /// steps or 10 s.
 class Progress {
  public:
-  /// Nothing is printed unless `shown`: one rank speaks for all.
-  Progress(Index steps, bool shown);
+  /// From step `done` to `steps`. Nothing is printed unless `shown`: one rank speaks for all.
+  Progress(Index done, Index steps, bool shown);
   /// After each step; prints it if it is time, or if it is the last.
   void step(const StepRecord& record);
   /// A line that stays.
@@ -22,7 +22,7 @@ class Progress {
   bool due(Index done) const;
   std::string text(const StepRecord& record) const;
 
-  Index steps_, tokens_ = 0, printed_step_ = 0;
+  Index first_, steps_, tokens_ = 0, printed_step_ = 0;
   bool shown_;
   double step_s_ = 0;  // sum over steps
   double printed_s_ = 0;

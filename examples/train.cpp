@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "dist/checkpoint/checkpoint.h"
+#include "dist/parallel/buckets.h"
 #include "dist/parallel/data_parallel.h"
 #include "dist/parallel/parallelize.h"
 #include "dist/trace/accountant.h"
@@ -18,9 +20,9 @@
 #include "examples/program.h"
 #include "examples/progress.h"
 #include "examples/rank_account.h"
+#include "examples/resume.h"
 #include "examples/train_report.h"
 #include "nn/data.h"
-#include "nn/model_file.h"
 #include "nn/train_step.h"
 #include "tensor/threads.h"
 
@@ -64,7 +66,8 @@ struct Training {
   const dist::Mesh& mesh;
   const nn::Dataset& data;
   nn::Transformer& model;
-  nn::StepExchange exchange;
+  dist::Parallel& parallel;
+  nn::Optimizer& optimizer;
   dist::Accountant& accounts;
 
   dist::Axis dp() const { return mesh.axis("dp"); }
@@ -78,38 +81,45 @@ nn::Batch make_batch(const Training& run, Index step) {
   return dist::data_share(run.data, run.dp(), run.options.seed, step, run.options.batch);
 }
 
-StepRecord take_step(const Training& run, nn::Optimizer& optimizer, Index step) {
+StepRecord take_step(const Training& run, Index step) {
   const TrainOptions& o = run.options;
   const dist::SpanScope span(run.accounts.recorder(), dist::SpanKind::step, "step", step);
   const Stopwatch watch;
   const nn::Batch batch = make_batch(run, step);
   const double lr = nn::learning_rate({o.lr, o.warmup, o.steps, o.lr_decay}, step);
   const nn::StepOptions options = {o.microbatches, lr, o.clip, o.seed, step};
-  const nn::StepResult result = nn::train_step(run.model, optimizer, batch, options, run.exchange);
+  const nn::StepResult result =
+      nn::train_step(run.model, run.optimizer, batch, options, run.parallel.exchange);
   return {step, result.loss, result.grad_norm, result.tokens, lr, watch.seconds()};
 }
 
-/// All steps, or as many as there are before an interrupt.
+void save(const Training& run) {
+  const TrainOptions& o = run.options;
+  dist::save_checkpoint(o.save, checkpoint_info(o, run.model.config(), run.data, run.optimizer.steps()),
+                        run.model, run.optimizer, run.parallel.report, run.mesh.world());
+}
+
+/// All steps that are left, or as many as there are before an interrupt.
 History train(const Training& run) {
   const TrainOptions& o = run.options;
   const std::vector<nn::Batch> held_out = validation_batches(run.data, run.model.config(), o, run.dp());
-  nn::Optimizer optimizer(run.model.parameters(), o.optimizer);
-  Progress progress(o.steps, run.speaks());
+  Progress progress(run.optimizer.steps(), o.steps, run.speaks());
   History history;
-  for (Index done = 1; done <= o.steps; ++done) {
+  for (Index done = run.optimizer.steps() + 1; done <= o.steps; ++done) {
     if (run.interrupted()) {
-      progress.line(fmt::format("interrupted after {} of {} steps", history.steps.size(), o.steps));
+      progress.line(fmt::format("interrupted after {} of {} steps", done - 1, o.steps));
       break;
     }
-    history.steps.push_back(take_step(run, optimizer, done - 1));
+    history.steps.push_back(take_step(run, done - 1));
     run.accounts.step_done();
     progress.step(history.steps.back());
     if (done % o.steps_between_validations() == 0 || done == o.steps) {
-      const double loss = nn::evaluate(run.model, held_out, run.exchange);
+      const double loss = nn::evaluate(run.model, held_out, run.parallel.exchange);
       nn::check_finite("validation loss", loss, done);
       history.validation.push_back({done, loss});
       progress.line(fmt::format("step {}  {}", done, validation_text(o, loss)));
     }
+    if (o.save_every && done % *o.save_every == 0 && done < o.steps) save(run);
   }
   run.accounts.settle();
   return history;
@@ -123,14 +133,24 @@ double peak_gemm(const TrainOptions& options, const dist::Comm& world) {
   return dist::max(world, peak) * world.size() * std::min(1.0, world.cores_on_node() / threads);
 }
 
+/// Elements of the largest bucket of gradients.
+Index bucket_elements(const Training& run) {
+  Index most = 0;
+  for (const nn::Parameters& bucket :
+       dist::fill_buckets(run.model, bytes_of_mb(run.options.bucket_mb), run.options.dtype))
+    most = std::max(most, nn::count_elements(bucket));
+  return most;
+}
+
 /// Table, loss curve and files.
 void finish(const Training& run, const History& history) {
   const TrainOptions& o = run.options;
-  if (!o.save.empty() && run.speaks()) nn::save_model(o.save, run.model, std::ssize(history.steps));
+  if (!o.save.empty()) save(run);
   const dist::RankAccount account =
       rank_account(run.accounts, run.mesh, run.model,
                    {.dtype = o.dtype,
-                    .zero = o.zero,
+                    .zero = run.mesh.axis("shard").size() > 1 ? o.zero : 0,
+                    .bucket = run.mesh.axis("dp").size() > 1 ? bucket_elements(run) : 0,
                     .optimizer_states = num_states(o.optimizer),
                     .tokens = sequences_per_microbatch(o, run.dp()) * run.model.config().context,
                     .recompute = o.recompute});
@@ -156,32 +176,39 @@ int run(const TrainOptions& options, const dist::Comm& world) {
   const nn::ModelConfig config = configure(options.model);
   const nn::Dataset data = open_data(options.data, config);
   const dist::Mesh mesh(world, options.degrees);
+  std::optional<nn::Checkpoint> checkpoint;
+  if (!options.resume.empty()) checkpoint = open_checkpoint(options, config, data);
   nn::Transformer model(config);
   check_memory(model, {sequences_here(options, mesh.axis("dp")), options.microbatches, options.dtype,
-                       options.optimizer});
+                       options.optimizer, options.zero, mesh.axis("shard").size()});
   on_first_rank(world, [&] {
     check_writable_file("--json", options.json);
     check_writable_file("--trace", options.trace);
     check_writable_folder("--save", options.save);
   });
 
-  const dist::Parallel parallel = dist::parallelize(model, mesh,
-                                                    {.seed = options.seed,
-                                                     .dtype = options.dtype,
-                                                     .zero = options.zero,
-                                                     .bucket_bytes = bytes_of_mb(options.bucket_mb),
-                                                     .collectives = {.algorithm = options.algorithm}});
+  dist::Parallel parallel = dist::parallelize(model, mesh,
+                                              {.seed = options.seed,
+                                               .dtype = options.dtype,
+                                               .zero = options.zero,
+                                               .bucket_bytes = bytes_of_mb(options.bucket_mb),
+                                               .collectives = {.algorithm = options.algorithm}});
   model.set_recompute(options.recompute);
   dist::Accountant accounts(world, options.trace.empty() ? 0 : kTracedSteps);
-  const Training training = {options, mesh, data, model, parallel.exchange, accounts};
+  nn::Optimizer optimizer(model.parameters(), options.optimizer);
+  if (checkpoint) {
+    checkpoint->load(model.parameters());
+    checkpoint->load(optimizer);
+  }
+  const Training training = {options, mesh, data, model, parallel, optimizer, accounts};
   if (training.speaks()) {
-    print_header(options, config, parallel.report.num_used, data, mesh);
+    print_header(options, config, nn::count_elements(model.parameters()), data, mesh);
     if (world.size() > 1) fmt::print("What rank 0 holds\n{}\n", dist::to_string(parallel.report));
   }
   try {
     const History history = train(training);
     finish(training, history);
-    return std::ssize(history.steps) < options.steps ? kInterrupted : 0;
+    return optimizer.steps() < options.steps ? kInterrupted : 0;
   } catch (const nn::NonFiniteError& error) {
     if (training.speaks()) fmt::print(stderr, "train: {}\n", error.what());
     return 1;

@@ -42,6 +42,12 @@ void InputFile::read(void* to, Index count) {
   }
 }
 
+void InputFile::skip(Index count) {
+  check(::lseek(file_.get(), count, SEEK_CUR) >= 0, op_, path_, ": cannot go to offset ", position_ + count,
+        ": ", std::strerror(errno));
+  position_ += count;
+}
+
 // The process number keeps two jobs that save to one path from writing into each other's file.
 OutputFile::OutputFile(const char* op, const std::string& path)
     : op_(op),

@@ -32,6 +32,8 @@ class InputFile {
   Index bytes() const { return bytes_; }
   /// The next `count` bytes.
   void read(void* to, Index count);
+  /// As if they had been read.
+  void skip(Index count);
 
  private:
   const char* op_;

@@ -93,11 +93,7 @@ void Optimizer::step(double lr, double grad_scale) {
   for (State& state : states_) {
     const Parameter& p = *state.parameter;
     check(p.owned_grad.defined(), "optimizer", p.name, " has no finished gradient");
-    const auto zeros = [&] {
-      return Tensor::zeros(p.owned_value.shape(), p.owned_value.dtype(), Category::optimizer);
-    };
-    if (!state.first.defined() && (adam || options_.momentum != 0)) state.first = zeros();
-    if (!state.second.defined() && adam) state.second = zeros();
+    make_state(state);
     const double decay = p.decays() ? options_.weight_decay : 0;
     dispatch(p.owned_value.dtype(), [&]<class T>() {
       const T scale = static_cast<T>(grad_scale);
@@ -107,6 +103,19 @@ void Optimizer::step(double lr, double grad_scale) {
         sgd(state, static_cast<T>(lr), scale, static_cast<T>(options_.momentum), static_cast<T>(decay));
     });
   }
+}
+
+void Optimizer::make_state(State& state) const {
+  const bool adam = options_.kind == OptimizerKind::adamw;
+  const Tensor& value = state.parameter->owned_value;
+  const auto zeros = [&] { return Tensor::zeros(value.shape(), value.dtype(), Category::optimizer); };
+  if (!state.first.defined() && (adam || options_.momentum != 0)) state.first = zeros();
+  if (!state.second.defined() && adam) state.second = zeros();
+}
+
+void Optimizer::start_at(Index steps) {
+  steps_ = steps;
+  for (State& state : states_) make_state(state);
 }
 
 double squared_grad_norm(const Parameters& parameters) {

@@ -33,11 +33,15 @@ class Optimizer {
   /// at 1.
   void step(double lr, double grad_scale = 1);
 
+  /// As after `steps` updates, with state tensors for a checkpoint to fill: zero until then.
+  void start_at(Index steps);
   Index steps() const { return steps_; }
   const std::vector<State>& states() const { return states_; }
   const OptimizerOptions& options() const { return options_; }
 
  private:
+  void make_state(State& state) const;
+
   OptimizerOptions options_;
   std::vector<State> states_;
   Index steps_ = 0;

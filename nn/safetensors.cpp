@@ -198,20 +198,35 @@ void save_safetensors(const std::string& path, const SafeTensors& contents) {
 }
 
 SafeTensors load_safetensors(const std::string& path) {
-  InputFile file(kOp, path);
-  Header header = read_header(file, path);
-  SafeTensors contents{{}, std::move(header.metadata)};
-  for (const Entry& entry : header.entries) {
-    Tensor tensor(entry.shape, entry.dtype, Category::scratch);
-    file.read(memory_of(tensor), tensor.bytes());
-    contents.tensors.emplace_back(entry.name, std::move(tensor));
-  }
+  SafeTensors contents;
+  contents.metadata = load_safetensors_header(path).metadata;
+  const auto all = [](const std::string&) { return true; };
+  visit_safetensors(path, all, [&](const std::string& name, const Tensor& tensor) {
+    contents.tensors.emplace_back(name, tensor);
+  });
   return contents;
 }
 
-std::map<std::string, std::string> load_safetensors_metadata(const std::string& path) {
+SafeTensorsHeader load_safetensors_header(const std::string& path) {
   InputFile file(kOp, path);
-  return read_header(file, path).metadata;
+  Header header = read_header(file, path);
+  SafeTensorsHeader result{{}, std::move(header.metadata)};
+  for (const Entry& entry : header.entries) result.tensors.push_back({entry.name, entry.dtype, entry.shape});
+  return result;
+}
+
+void visit_safetensors(const std::string& path, const std::function<bool(const std::string&)>& wanted,
+                       const std::function<void(const std::string&, const Tensor&)>& visit) {
+  InputFile file(kOp, path);
+  for (const Entry& entry : read_header(file, path).entries) {
+    if (!wanted(entry.name)) {
+      file.skip(entry.end - entry.begin);
+      continue;
+    }
+    const Tensor tensor(entry.shape, entry.dtype, Category::scratch);
+    file.read(memory_of(tensor), tensor.bytes());
+    visit(entry.name, tensor);
+  }
 }
 
 }  // namespace tessera::nn

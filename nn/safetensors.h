@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -27,7 +28,21 @@ void save_safetensors(const std::string& path, const SafeTensors& contents);
 /// overlap, no gap, as many bytes as the shape says). @throws std::invalid_argument "[safetensors] path: what
 /// is wrong, at which offset".
 SafeTensors load_safetensors(const std::string& path);
-/// Its metadata alone: reads and checks the header, not the data.
-std::map<std::string, std::string> load_safetensors_metadata(const std::string& path);
+
+/// What a file's header says of a tensor.
+struct TensorInfo {
+  std::string name;
+  DType dtype;
+  Shape shape;
+};
+struct SafeTensorsHeader {
+  std::vector<TensorInfo> tensors;  ///< in the order of the file's data
+  std::map<std::string, std::string> metadata;
+};
+/// Reads and checks the header, not the data.
+SafeTensorsHeader load_safetensors_header(const std::string& path);
+/// Reads those tensors whose name is wanted, one after the other, so that no more than one is in memory.
+void visit_safetensors(const std::string& path, const std::function<bool(const std::string&)>& wanted,
+                       const std::function<void(const std::string&, const Tensor&)>& visit);
 
 }  // namespace tessera::nn

@@ -18,14 +18,15 @@ void own_gradients(const Parameters& parameters) {
 
 double own_gradient_norm(const Parameters& parameters) { return std::sqrt(squared_grad_norm(parameters)); }
 
-double accumulate_gradients(Transformer& model, const std::vector<Batch>& microbatches, Index count,
-                            const Pass& pass, const StepExchange& exchange) {
+double accumulate_gradients(Transformer& model, const std::vector<Batch>& microbatches,
+                            const TotalCount& total_count, const Pass& pass, const StepExchange& exchange) {
   const std::vector<Tensor> leaves = values(model.parameters());
   double total = 0;
   for (const Batch& batch : microbatches) {
     exchange.begin_microbatch(&batch == &microbatches.back());
     const LossSum loss = model.loss({batch, pass.seed, pass.step, pass.training});
     total += loss.sum.item();
+    const Index count = total_count();
     backward(loss.sum, count > 0 ? 1 / static_cast<double>(count) : 0, leaves);
   }
   return total;
@@ -35,12 +36,14 @@ StepResult train_step(Transformer& model, Optimizer& optimizer, const Batch& bat
                       const StepOptions& options, const StepExchange& exchange) {
   const Parameters parameters = model.parameters();
   zero_grad(parameters);
-  const Index count = exchange.total_count(batch.num_targets());
+  const TotalCount total_count = exchange.total_count(batch.num_targets());
   const Pass pass = {batch, options.seed, options.step, true};
-  const double sum = accumulate_gradients(model, split(batch, options.microbatches), count, pass, exchange);
+  const double sum =
+      accumulate_gradients(model, split(batch, options.microbatches), total_count, pass, exchange);
   exchange.finish_gradients(parameters);
 
   const double loss = exchange.total_loss(sum);
+  const Index count = total_count();
   const StepResult result = {count > 0 ? loss / static_cast<double>(count) : 0,
                              exchange.gradient_norm(parameters), count};
   check_finite("loss", result.loss, options.step);
@@ -67,7 +70,7 @@ double evaluate(Transformer& model, const std::vector<Batch>& batches, const Ste
     count += loss.count;
   }
   const double total = exchange.total_loss(sum);
-  const Index all = exchange.total_count(count);
+  const Index all = exchange.total_count(count)();
   return all > 0 ? total / static_cast<double>(all) : 0;
 }
 

@@ -21,11 +21,15 @@ Tensor gradient_or_zero(const Parameter& parameter);
 void own_gradients(const Parameters& parameters);
 double own_gradient_norm(const Parameters& parameters);
 
+/// The targets of a whole step, over all processes; waits for them if it must.
+using TotalCount = std::function<Index()>;
+
 /// What a step's numbers become where several processes train one model. As it stands: the numbers of one
 /// that trains alone. All are called by every process, in the same order.
 struct StepExchange {
-  /// Targets that count over all processes, from those here; called before the first backward.
-  std::function<Index(Index)> total_count = [](Index count) { return count; };
+  /// Starts adding up the targets that count over all processes, from those here. The sum is asked for when
+  /// it is needed: before the first backward, so that it travels while the first forward goes on.
+  std::function<TotalCount(Index)> total_count = [](Index count) { return [count] { return count; }; };
   /// The sum of losses over all processes.
   std::function<double(double)> total_loss = [](double loss) { return loss; };
   /// Before the forward of each microbatch: whether it is the step's last.
@@ -39,12 +43,12 @@ struct StepExchange {
 };
 
 /// Forward and backward of each microbatch in turn, adding d(sum / count) to the parameters' gradients.
-/// @param count targets of the whole step, over all microbatches and ranks: known before the first backward,
-/// so that no
-///        gradient is scaled later. 0 gives zero gradients.
+/// @param count targets of the whole step, over all microbatches and ranks: called before the first backward,
+/// so
+///        that no gradient is scaled later. 0 gives zero gradients.
 /// @return the sum of the losses here.
-double accumulate_gradients(Transformer& model, const std::vector<Batch>& microbatches, Index count,
-                            const Pass& pass, const StepExchange& exchange = {});
+double accumulate_gradients(Transformer& model, const std::vector<Batch>& microbatches,
+                            const TotalCount& count, const Pass& pass, const StepExchange& exchange = {});
 
 struct StepOptions {
   Index microbatches = 1;

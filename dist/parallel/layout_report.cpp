@@ -62,10 +62,12 @@ bool alike(const HeldParameter& a, const HeldParameter& b) {
 
 }  // namespace
 
-LayoutReport layout_report(const nn::Transformer& model, const PlacementTable& table) {
+LayoutReport layout_report(const nn::Transformer& model, const PlacementTable& table, const Grid& grid,
+                           int rank) {
   LayoutReport report;
   visit_model(model, [&](const std::string& module, const nn::ParameterPtr& p) {
-    report.parameters.push_back({module, p->name, p->global_shape, p->used, p->owned, table.describe(p)});
+    report.parameters.push_back({module, p->name, p->global_shape, p->used, p->owned, table.describe(p),
+                                 grid.coordinate(rank, table.axes_where(p, Held::replicated)) == 0});
     report.num_used += p->used.shape.numel();
     report.num_owned += p->owned.shape.numel();
   });

@@ -14,6 +14,7 @@ struct HeldParameter {
   Shape global_shape;
   nn::Box used, owned;
   std::string placement;
+  bool first_copy = true;  ///< no rank before this one owns the same box
 };
 
 /// What became of a model: read it to see that what was asked for happened.
@@ -22,7 +23,9 @@ struct LayoutReport {
   Index num_used = 0, num_owned = 0;  ///< elements here
 };
 
-LayoutReport layout_report(const nn::Transformer& model, const PlacementTable& table);
+/// As `rank` of the grid holds it.
+LayoutReport layout_report(const nn::Transformer& model, const PlacementTable& table, const Grid& grid,
+                           int rank);
 
 /// A table for people: parameters that differ in their block's number alone share a line.
 std::string to_string(const LayoutReport& report);

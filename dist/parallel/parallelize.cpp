@@ -47,9 +47,18 @@ struct Strategies {
   }
 };
 
+nn::TotalCount start_sum(const Comm& comm, Index count) {
+  const auto value = std::make_shared<Index>(count);
+  const Work work = all_reduce_async(comm, std::span<Index>(value.get(), 1));
+  return [value, work] {
+    work.wait();
+    return *value;
+  };
+}
+
 /// Batches are dealt over dp, so counts and losses are summed there.
 nn::StepExchange exchange_of(const std::shared_ptr<const Strategies>& all) {
-  return {.total_count = [all](Index count) { return sum(all->data, count); },
+  return {.total_count = [all](Index count) { return start_sum(all->data, count); },
           .total_loss = [all](double loss) { return sum(all->data, loss); },
           .begin_microbatch = [all](bool last) { all->begin_microbatch(last); },
           .finish_gradients = [all](const nn::Parameters&) { all->finish_gradients(); },
@@ -74,7 +83,7 @@ Parallel parallelize(nn::Transformer& model, const Mesh& mesh, const ParallelOpt
     data_parallel(table, shard);
   table.check_complete();
   model.materialize(options.seed, options.dtype, options.std_override);
-  LayoutReport report = layout_report(model, table);
+  LayoutReport report = layout_report(model, table, mesh.grid(), mesh.world().rank());
 
   auto all = std::make_shared<Strategies>(
       Strategies{mesh.axis("dp").comm("loss"), {}, model.parameters(), options.collectives});

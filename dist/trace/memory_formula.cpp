@@ -11,7 +11,7 @@ double parameters(const TrainingShape& s) {
 
 double gradients(const TrainingShape& s) {
   if (s.zero < 2) return real(s.used);
-  return real(s.zero == 2 ? s.owned : s.owned + 2 * s.block);
+  return real(s.zero == 2 ? s.owned + 2 * s.bucket : s.owned + s.ends + 2 * s.block);
 }
 
 /// Of all blocks; of the block that backward begins with, all there is of it without recompute; of the
@@ -42,6 +42,8 @@ std::array<double, kNumCategories> memory_formula(const nn::ModelConfig& config,
   at(Category::parameter) = number * parameters(shape);
   at(Category::gradient) = number * gradients(shape);
   at(Category::optimizer) = number * shape.optimizer_states * real(shape.owned);
+  if (shape.bucket > 0 && shape.zero < 3)
+    at(Category::communication) = number * real(shape.bucket) * (shape.zero == 2 ? 1 : 2);
   at(Category::activation) = number * activations(config, shape);
   return bytes;
 }

@@ -15,6 +15,7 @@ struct TrainingShape {
   int zero = 0;               ///< level
   Index used = 0, owned = 0;  ///< elements of parameters here
   Index block = 0, ends = 0;  ///< elements of one block, and outside of blocks
+  Index bucket = 0;           ///< elements of gradients that travel together; 0: none travel
   int optimizer_states = 0;   ///< numbers per owned parameter
   Index tokens = 0;           ///< of the largest microbatch here
   nn::Recompute recompute = nn::Recompute::none;
@@ -23,9 +24,9 @@ struct TrainingShape {
 /// Bytes of each category at their peak; < 0 where no formula says it.
 ///
 ///  parameter  used; ZeRO 3: owned, the ends and two blocks
-///  gradient   used; ZeRO 2: owned; ZeRO 3: owned and two blocks
-///  optimizer  states x owned
-///  activation what forward saves for backward, as backward begins; see saved_per_token
+///  gradient   used; ZeRO 2: owned, a bucket that fills and one that travels; ZeRO 3: owned, the ends and two
+///  blocks optimizer  states x owned communication  what has come and waits to be added, at most: two
+///  buckets; ZeRO 2: one activation what forward saves for backward, as backward begins; see saved_per_token
 std::array<double, kNumCategories> memory_formula(const nn::ModelConfig& config, const TrainingShape& shape);
 
 /// Numbers that a block saves of one token: without recompute 4 dim (both norms, the sum between the

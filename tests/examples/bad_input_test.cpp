@@ -96,8 +96,10 @@ TEST(BadInput, ModelFiles) {
 TEST(BadInput, Checkpoints) {
   const Folder folder, other;
   expect_refused("generate", {"--checkpoint", folder.path("missing")}, {folder.path("missing")});
-  folder.file("model.safetensors", "\xff\xff\xff\xff\xff\xff\xff\xff{}");
-  expect_refused("generate", {"--checkpoint", folder.path("")}, {"model.safetensors", "offset 0"});
+  expect_refused("train", {"--resume", folder.path("missing")}, {folder.path("missing")});
+  expect_refused("train", {"--save-every", "3"}, {"--save-every", "--save"});
+  folder.file("checkpoint.json", "{\"folder\": \"..\"");
+  expect_refused("generate", {"--checkpoint", folder.path("")}, {"checkpoint.json", "offset"});
 }
 
 TEST(BadInput, PlacesThatCannotBeWritten) {

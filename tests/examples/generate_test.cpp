@@ -55,8 +55,8 @@ TEST_F(Generate, OtherVocabulariesGiveNumbers) {
 
 TEST_F(Generate, RefusesACutFile) {
   train({});
-  const std::string whole = read_text(folder_.path("model/model.safetensors"));
-  folder_.file("model/model.safetensors", whole.substr(0, whole.size() - 1));
+  const std::string file = "model/step-1/model-0.safetensors", whole = read_text(folder_.path(file));
+  folder_.file(file, whole.substr(0, whole.size() - 1));
   const Outcome outcome = run("generate", {"--checkpoint", folder_.path("model")});
   EXPECT_EQ(outcome.status, 2);
   EXPECT_EQ(std::ranges::count(outcome.err, '\n'), 1) << outcome.err;

@@ -14,8 +14,8 @@ using nlohmann::json;
 using Words = std::vector<std::string>;
 
 Words small(const Words& more) {
-  Words arguments = {"--model", "gpt-pico", "--dtype", "f64",       "--steps",
-                     "5",       "--batch",  "5",       "--threads", "1"};
+  Words arguments = {"--model", "gpt-pico", "--dtype", "f64", "--batch", "5", "--threads", "1"};
+  if (std::ranges::find(more, "--steps") == more.end()) arguments.insert(arguments.end(), {"--steps", "5"});
   arguments.insert(arguments.end(), more.begin(), more.end());
   return arguments;
 }
@@ -72,6 +72,36 @@ TEST(Ranks, ReplicasSaveOneModel) {
   const Folder folder;
   EXPECT_EQ(run("train", small({"--save", folder.path("model")}), 3).status, 0);
   EXPECT_EQ(run("generate", {"--checkpoint", folder.path("model"), "--tokens", "1"}).status, 0);
+}
+
+/// A run whose learning rate does not depend on its length, so that a shorter one is its beginning.
+json measured_to(const char* steps, const Words& more, int ranks) {
+  Words arguments = {"--steps", steps, "--warmup", "0", "--lr-decay", "constant", "--dropout", "0.1"};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return measured(arguments, ranks);
+}
+
+TEST(Ranks, GoOnFromWhatOtherLayoutsSaved) {
+  const Folder folder;
+  const std::string place = folder.path("saved");
+  const Words level3 = {"--zero", "3"}, level1 = {"--zero", "1", "--resume", place};
+  const json whole = measured_to("5", level3, 2);
+  measured_to("3", {"--zero", "3", "--save", place, "--save-every", "2"}, 2);
+  const json same = measured_to("5", {"--zero", "3", "--resume", place}, 2);
+  ASSERT_EQ(same["steps"].size(), 2U);
+  for (std::size_t i = 0; i < 2; ++i) {
+    for (const char* field : {"step", "loss", "grad_norm"})
+      EXPECT_EQ(same["steps"][i][field], whole["steps"][i + 3][field]) << field << i;
+  }
+  const json other = measured_to("5", level1, 3);
+  for (std::size_t i = 0; i < 2; ++i)
+    EXPECT_NEAR(other["steps"][i]["loss"].get<double>() / whole["steps"][i + 3]["loss"].get<double>(), 1,
+                1e-11);
+  EXPECT_EQ(run("generate", {"--checkpoint", place, "--tokens", "1"}).status, 0);
+
+  const Outcome refused = run("train", small({"--resume", place, "--dropout", "0.1", "--seed", "2"}), 2);
+  EXPECT_EQ(refused.status, 2);
+  EXPECT_NE(refused.err.find("seed is 1 there but 2 here"), std::string::npos) << refused.err;
 }
 
 TEST(Ranks, RefuseTogetherInOneLine) {

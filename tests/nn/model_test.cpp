@@ -43,7 +43,9 @@ Gradients gradients(Transformer& model, const Batch& batch, Index microbatches =
   const Parameters parameters = model.parameters();
   zero_grad(parameters);
   const Pass pass = {batch, 5, 9, true};
-  Gradients result = {accumulate_gradients(model, split(batch, microbatches), batch.num_targets(), pass), {}};
+  Gradients result = {accumulate_gradients(
+                          model, split(batch, microbatches), [&] { return batch.num_targets(); }, pass),
+                      {}};
   for (const ParameterPtr& p : parameters) result.grads.push_back(testing::grad_or_zero(p->value));
   return result;
 }
@@ -151,7 +153,7 @@ TEST_P(Family, DeferredWeightGradientsAreBitEqual) {
   {
     const DeferredWeightGradients::Scope scope(queue);
     const Batch batch = batch_of(2);
-    accumulate_gradients(*model, {batch}, batch.num_targets(), {batch, 5, 9, true});
+    accumulate_gradients(*model, {batch}, [&] { return batch.num_targets(); }, {batch, 5, 9, true});
   }
   EXPECT_GT(queue.size(), 0U);
   queue.run();

@@ -60,7 +60,7 @@ TEST(SafeTensors, LoadsWhatItSaved) {
   expect_same(saved, loaded);
   for (std::size_t i = 0; i < saved.tensors.size(); ++i)
     EXPECT_EQ(loaded.tensors[i].first, saved.tensors[i].first);
-  EXPECT_EQ(load_safetensors_metadata(folder / "a"), saved.metadata);
+  EXPECT_EQ(load_safetensors_header(folder / "a").metadata, saved.metadata);
 }
 
 TEST(SafeTensors, SavesNothingAtAll) {

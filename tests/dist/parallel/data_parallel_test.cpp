@@ -42,7 +42,11 @@ TEST_P(DataParallel, MatchesSingleRank) {
 /// Gradients summed one by one when backward is over: what the finaliser must come to.
 Trace naive_trace(bool llama) {
   const Comm all = Mesh(world(), {}).axis("dp").comm("naive");
-  const nn::StepExchange exchange = {.total_count = [all](Index count) { return sum(all, count); },
+  const nn::StepExchange exchange = {.total_count =
+                                         [all](Index count) {
+                                           const Index total = sum(all, count);
+                                           return [total] { return total; };
+                                         },
                                      .total_loss = [all](double loss) { return sum(all, loss); },
                                      .finish_gradients =
                                          [all](const nn::Parameters& parameters) {
