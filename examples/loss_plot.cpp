@@ -11,16 +11,26 @@ namespace {
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
-/// Where updates 0 .. steps land among the columns.
-int column_of(Index step, Index steps, int columns) {
-  return static_cast<int>(static_cast<double>(step) / static_cast<double>(steps) * (columns - 1) + 0.5);
-}
+/// The updates of a run, from the first one's begin to the last one's end; one that was resumed has done some
+/// before.
+struct Span {
+  Index first, count;
+
+  explicit Span(const History& history)
+      : first(history.steps.front().step), count(static_cast<Index>(history.steps.size())) {}
+  Index end() const { return first + count; }
+  /// Where `step`, from first to end, lands among the columns.
+  int column_of(Index step, int columns) const {
+    const double share = static_cast<double>(step - first) / static_cast<double>(count);
+    return static_cast<int>(share * (columns - 1) + 0.5);
+  }
+};
 
 std::vector<double> column_means(const History& history, int columns) {
   std::vector<double> sums(static_cast<std::size_t>(columns)), counts(sums.size());
-  const auto steps = static_cast<Index>(history.steps.size());
+  const Span span(history);
   for (const StepRecord& record : history.steps) {
-    const auto column = static_cast<std::size_t>(column_of(record.step, steps, columns));
+    const auto column = static_cast<std::size_t>(span.column_of(record.step, columns));
     sums[column] += record.loss;
     ++counts[column];
   }
@@ -75,12 +85,12 @@ std::string plot_loss(const History& history, int columns, int rows) {
     const double loss = training[static_cast<std::size_t>(i)];
     if (!std::isnan(loss)) canvas.mark(i, loss, '.');
   }
-  const auto steps = static_cast<Index>(history.steps.size());
+  const Span span(history);
   for (const ValidationRecord& record : history.validation) {
-    canvas.mark(column_of(record.step, steps, columns), record.loss, 'o');
+    canvas.mark(span.column_of(record.step, columns), record.loss, 'o');
   }
   return canvas.text() + fmt::format("{:>10}{:-<{}}\n{:>11}{:>{}} updates   (. training, o validation)\n",
-                                     "+", "", columns, "0", steps, columns - 1);
+                                     "+", "", columns, span.first, span.end(), columns - 1);
 }
 
 }  // namespace tessera

@@ -80,6 +80,17 @@ TEST(LossPlot, FallsFromTopLeftToBottomRight) {
             "          0        10 updates   (. training, o validation)\n");
 }
 
+TEST(LossPlot, BeginsWhereAResumedRunDid) {
+  History history;
+  for (Index step = 90; step < 100; ++step)
+    history.steps.push_back({.step = step, .loss = 5 - 0.4 * static_cast<double>(step - 90)});
+  history.validation.push_back({100, 1});
+  EXPECT_NE(plot_loss(history, 11, 5).find("5.000 |..         \n"), std::string::npos)
+      << plot_loss(history, 11, 5);
+  EXPECT_NE(plot_loss(history, 11, 5).find("|         .o\n"), std::string::npos);
+  EXPECT_NE(plot_loss(history, 11, 5).find("90       100 updates"), std::string::npos);
+}
+
 TEST(LossPlot, TakesConstantLossAndShortRuns) {
   History history;
   history.steps.push_back({.step = 0, .loss = 2});

@@ -49,7 +49,9 @@ TEST(Ranks, TrainTheSameModel) {
   }
   expect_equal_runs(measured({"--dropout", "0.1", "--microbatches", "3", "--recompute", "full"}, 2), one);
   for (const char* level : {"1", "2", "3"})
-    expect_equal_runs(measured({"--dropout", "0.1", "--zero", level, "--bucket-mb", "0.01"}, 2), one);
+    expect_equal_runs(
+        measured({"--dropout", "0.1", "--zero", level, "--bucket-mb", "0.01", "--check-collectives"}, 2),
+        one);
 }
 
 TEST(Ranks, JsonTellsOfEachRankAndItsMessages) {
