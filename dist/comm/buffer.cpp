@@ -53,19 +53,52 @@ const char* to_string(Element element) {
   return kNames[static_cast<int>(element)];
 }
 
-Buffer::Buffer(std::vector<Tensor> tensors) : tensors_(std::move(tensors)) {
-  if (tensors_.empty()) return;
-  for (const Tensor& tensor : tensors_) {
+Buffer::Buffer(const std::vector<Tensor>& tensors) {
+  if (!tensors.empty() && tensors[0].defined()) element_ = element_of(tensors[0].dtype());
+  for (const Tensor& tensor : tensors) {
     check(tensor.defined(), "Buffer", "an undefined tensor");
-    check(tensor.dtype() == tensors_[0].dtype(), "Buffer", "tensors of ",
-          tessera::to_string(tensors_[0].dtype()), " and ", tessera::to_string(tensor.dtype()));
+    check(tensor.dtype() == tensors[0].dtype(), "Buffer", "tensors of ",
+          tessera::to_string(tensors[0].dtype()), " and ", tessera::to_string(tensor.dtype()));
     append(data_of(tensor), tensor.numel());
+    storages_.push_back(tensor.storage());
   }
-  element_ = element_of(tensors_[0].dtype());
+}
+
+Buffer Buffer::arranged(const std::vector<plan::Range>& ranges) const {
+  Buffer result;
+  result.element_ = element_;
+  result.storages_ = storages_;
+  for (const plan::Range& range : ranges)
+    for_each_piece(range, [&](std::byte* data, Index count, Index) { result.append(data, count); });
+  return result;
+}
+
+Buffer Buffer::followed_by(const Buffer& other) const {
+  check(element_ == other.element_, "Buffer", "elements of ", to_string(element_), " and ",
+        to_string(other.element_));
+  Buffer result = *this;
+  for (std::size_t i = 0; i < other.begins_.size(); ++i)
+    result.append(other.begins_[i], other.ends_[i] - other.begin_of(i));
+  result.storages_.insert(result.storages_.end(), other.storages_.begin(), other.storages_.end());
+  return result;
+}
+
+Buffer Buffer::scratch(Element element, Index count) {
+  Buffer result;
+  result.element_ = element;
+  const auto& storage =
+      result.storages_.emplace_back(std::make_shared<Storage>(result.bytes(count), Category::communication));
+  result.append(storage->data(), count);
+  return result;
 }
 
 void Buffer::append(void* data, Index count) {
   if (count == 0) return;
+  const std::size_t last = ends_.size() - 1;  // a part may go on where it ends in memory
+  if (!ends_.empty() && begins_[last] + bytes(ends_[last] - begin_of(last)) == data) {
+    ends_[last] += count;
+    return;
+  }
   ends_.push_back(this->count() + count);
   begins_.push_back(static_cast<std::byte*>(data));
 }
@@ -78,7 +111,7 @@ template <class Body>
 void Buffer::for_each_piece(const plan::Range& range, Body&& body) const {
   Index position = range.begin;
   for (std::size_t i = part_at(position); position < range.end(); ++i) {
-    const Index start = i == 0 ? 0 : ends_[i - 1], end = std::min(ends_[i], range.end());
+    const Index start = begin_of(i), end = std::min(ends_[i], range.end());
     body(begins_[i] + bytes(position - start), end - position, bytes(position - range.begin));
     position = end;
   }
@@ -87,7 +120,7 @@ void Buffer::for_each_piece(const plan::Range& range, Body&& body) const {
 std::byte* Buffer::in_place(const plan::Range& range) const {
   const std::size_t i = part_at(range.begin);
   if (i == ends_.size() || range.end() > ends_[i]) return nullptr;
-  return begins_[i] + bytes(range.begin - (i == 0 ? 0 : ends_[i - 1]));
+  return begins_[i] + bytes(range.begin - begin_of(i));
 }
 
 void Buffer::pack(const plan::Range& range, std::byte* packed) const {
@@ -99,6 +132,18 @@ void Buffer::pack(const plan::Range& range, std::byte* packed) const {
 void Buffer::unpack(const plan::Range& range, const std::byte* packed) const {
   for_each_piece(range, [&](std::byte* data, Index count, Index at) {
     std::memcpy(data, packed + at, static_cast<std::size_t>(bytes(count)));
+  });
+}
+
+void Buffer::copy(const plan::Range& source, const plan::Range& target) const {
+  for_each_piece(source, [&](const std::byte* data, Index count, Index at) {
+    unpack({target.begin + at / bytes(1), count}, data);
+  });
+}
+
+void Buffer::copy_to(const Buffer& target) const {
+  for_each_piece({0, count()}, [&](const std::byte* data, Index count, Index at) {
+    target.unpack({at / bytes(1), count}, data);
   });
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <type_traits>
 #include <vector>
@@ -30,13 +31,14 @@ constexpr Element element_of() {
 enum class Reduction : std::uint8_t { sum, max };
 
 /// The memory a collective works on: a list of parts of one element type, taken as one long array. Holds its
-/// tensors, which must not be released meanwhile; spans are the caller's to keep until the work is done.
+/// tensors' storages, which must not be released meanwhile; spans are the caller's to keep until the work is
+/// done.
 class Buffer {
  public:
   Buffer() = default;
   /// @throws std::invalid_argument for an undefined tensor, or tensors of different dtypes.
   Buffer(const Tensor& tensor) : Buffer(std::vector<Tensor>{tensor}) {}
-  Buffer(std::vector<Tensor> tensors);
+  Buffer(const std::vector<Tensor>& tensors);
   template <class T>
   Buffer(std::span<T> values) : element_(element_of<T>()) {
     append(values.data(), static_cast<Index>(values.size_bytes()) / bytes_of(element_));
@@ -48,24 +50,36 @@ class Buffer {
   Index count() const { return ends_.empty() ? 0 : ends_.back(); }
   Index bytes(Index count) const { return count * bytes_of(element_); }
 
+  /// These ranges of it, in this order.
+  Buffer arranged(const std::vector<plan::Range>& ranges) const;
+  /// With `other` behind it. @throws std::invalid_argument for another element type.
+  Buffer followed_by(const Buffer& other) const;
+  /// Uninitialised memory of Category::communication, which lives as long as a buffer with it in it.
+  static Buffer scratch(Element element, Index count);
+
   /// Where `range` begins, if it lies in one part; else null.
   std::byte* in_place(const plan::Range& range) const;
   /// Copies `range` to, or from, packed memory.
   void pack(const plan::Range& range, std::byte* packed) const;
   void unpack(const plan::Range& range, const std::byte* packed) const;
+  /// Copies `source` to `target`, of its size and disjoint from it.
+  void copy(const plan::Range& source, const plan::Range& target) const;
+  /// Copies all of it to `target`, of its count and element type.
+  void copy_to(const Buffer& target) const;
   /// Combines packed elements into `range`, in place.
   void combine(const plan::Range& range, const std::byte* packed, Reduction reduction) const;
 
  private:
   void append(void* data, Index count);
+  Index begin_of(std::size_t part) const { return part == 0 ? 0 : ends_[part - 1]; }
   std::size_t part_at(Index position) const;
   template <class Body>
   void for_each_piece(const plan::Range& range, Body&& body) const;
 
   Element element_ = Element::byte;
-  std::vector<std::byte*> begins_;  // of the parts; none is empty
-  std::vector<Index> ends_;         // where they end in the long array
-  std::vector<Tensor> tensors_;
+  std::vector<std::byte*> begins_;                  // of the parts; none is empty
+  std::vector<Index> ends_;                         // where they end in the long array
+  std::vector<std::shared_ptr<Storage>> storages_;  // of tensors and scratch: held
 };
 
 }  // namespace tessera::dist

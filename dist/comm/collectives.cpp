@@ -1,50 +1,71 @@
 #include "dist/comm/collectives.h"
 
-#include "dist/plan/barrier.h"
-#include "dist/plan/binomial.h"
-#include "dist/plan/recursive_doubling.h"
-#include "dist/plan/ring.h"
+#include <algorithm>
+
+#include "dist/comm/comm_internal.h"
 #include "tensor/check.h"
 
 namespace tessera::dist {
 namespace {
-
-// Up to here a message's latency outweighs its bytes, so all_reduce takes the fewest rounds.
-constexpr Index kLatencyBytes = 128 << 10;
-
-[[noreturn]] void refuse(Kind kind, Algorithm algorithm, const char* expected) {
-  check(false, to_string(kind), "has no algorithm ", to_string(algorithm), ", expected automatic or ",
-        expected);
-  std::abort();
-}
-
-Algorithm resolve(Kind kind, const Comm& comm, const Buffer& buffer, const CollectiveOptions& options) {
-  if (options.algorithm != Algorithm::automatic) return options.algorithm;
-  return choose_algorithm(kind, buffer.bytes(buffer.count()), comm.size());
-}
-
-void require(Kind kind, Algorithm algorithm, Algorithm only) {
-  if (algorithm != only) refuse(kind, algorithm, to_string(only));
-}
 
 // Here, not where bytes are to be summed: all ranks must refuse, and some receive nothing.
 void check_summable(Kind kind, const Buffer& buffer) {
   check(buffer.element() != Element::byte, to_string(kind), "bytes cannot be summed");
 }
 
-std::vector<plan::Range> checked_parts(Kind kind, const Comm& comm, const Buffer& buffer,
-                                       const std::vector<plan::Range>& parts) {
-  if (parts.empty()) return plan::shares(buffer.count(), comm.size());
-  check(std::ssize(parts) == comm.size(), to_string(kind), parts.size(), " parts for ", comm.size(),
-        " ranks");
-  for (const plan::Range& part : parts)
-    check(part.begin >= 0 && part.end() <= buffer.count(), to_string(kind), "part ", part, " of ",
-          buffer.count(), " elements");
-  return parts;
+Work begin(const Comm& comm, Buffer buffer, plan::Call call, Algorithm algorithm,
+           const CollectiveOptions& options) {
+  call.rank = comm.rank();
+  call.ranks = comm.size();
+  call.count = buffer.count();
+  if (algorithm == Algorithm::hierarchical) call.nodes = comm.state().ranks_by_node;
+  plan::Schedule schedule = plan::schedule(call, algorithm);
+  if (!schedule.order.empty()) buffer = buffer.arranged(schedule.order);
+  if (schedule.workspace > 0)
+    buffer = buffer.followed_by(Buffer::scratch(buffer.element(), schedule.workspace));
+  return run_async(comm, std::move(buffer), std::move(schedule.rounds),
+                   {.kind = call.kind,
+                    .algorithm = algorithm,
+                    .reduction = options.reduction,
+                    .cutting = options.cutting});
 }
 
-RunOptions run_options(Kind kind, Algorithm algorithm, const CollectiveOptions& options) {
-  return {.kind = kind, .algorithm = algorithm, .reduction = options.reduction, .cutting = options.cutting};
+Work begin(const Comm& comm, const Buffer& buffer, plan::Call call, const CollectiveOptions& options) {
+  const Algorithm algorithm = options.algorithm == Algorithm::automatic
+                                  ? automatic_algorithm(comm, call.kind, buffer.bytes(buffer.count()))
+                                  : options.algorithm;
+  return begin(comm, buffer, std::move(call), algorithm, options);
+}
+
+Parts parts_or_shares(const Comm& comm, const Buffer& buffer, const Parts& parts) {
+  return parts.empty() ? plan::shares(buffer.count(), comm.size()) : parts;
+}
+
+// ---- all_to_all ----
+
+std::vector<Index> equal_blocks(const Comm& comm, const Buffer& buffer) {
+  check(buffer.count() % comm.size() == 0, "all_to_all", buffer.count(),
+        " elements make no equal blocks for ", comm.size(), " ranks");
+  return std::vector<Index>(comm.size(), buffer.count() / comm.size());
+}
+
+void check_blocks(const char* what, const Comm& comm, const Buffer& buffer, const std::vector<Index>& sizes) {
+  check(std::ssize(sizes) == comm.size(), "all_to_all", sizes.size(), " blocks to ", what,
+        ", expected one for each of ", comm.size(), " ranks");
+  Index count = 0;
+  for (const Index size : sizes) count += size;
+  check(count == buffer.count(), "all_to_all", "blocks to ", what, " have ", count, " elements, the buffer ",
+        buffer.count());
+}
+
+Work begin_all_to_all(const Comm& comm, const Buffer& send, const Buffer& receive, const BlockSizes& sizes,
+                      Algorithm algorithm, const CollectiveOptions& options) {
+  check_blocks("send", comm, send, sizes.sends);
+  check_blocks("receive", comm, receive, sizes.receives);
+  std::vector<Index> all = sizes.sends;
+  all.insert(all.end(), sizes.receives.begin(), sizes.receives.end());
+  return begin(comm, send.followed_by(receive), {.kind = Kind::all_to_all, .parts = plan::in_a_row(all)},
+               algorithm, options);
 }
 
 template <class T>
@@ -55,87 +76,88 @@ T agree(const Comm& comm, T value, Reduction reduction) {
 
 }  // namespace
 
-Algorithm choose_algorithm(Kind kind, Index bytes, int ranks) {
-  switch (kind) {
-    case Kind::all_reduce:
-      return bytes <= kLatencyBytes || ranks == 1 ? Algorithm::recursive_doubling : Algorithm::ring;
-    case Kind::reduce_scatter:
-    case Kind::all_gather:
-      return Algorithm::ring;
-    case Kind::broadcast:
-    case Kind::reduce:
-      return Algorithm::binomial;
-    case Kind::barrier:
-      return Algorithm::dissemination;
-    default:
-      return Algorithm::direct;
-  }
+Algorithm automatic_algorithm(const Comm& comm, Kind kind, Index bytes) {
+  const CommState& state = comm.state();
+  return plan::choose_algorithm(kind, static_cast<double>(bytes), state.topology(), *state.network);
 }
 
 Work all_reduce_async(const Comm& comm, const Buffer& buffer, const CollectiveOptions& options) {
   check_summable(Kind::all_reduce, buffer);
-  const Algorithm algorithm = resolve(Kind::all_reduce, comm, buffer, options);
-  plan::Rounds rounds;
-  if (algorithm == Algorithm::ring)
-    rounds = plan::ring_all_reduce(comm.rank(), comm.size(), buffer.count());
-  else if (algorithm == Algorithm::recursive_doubling)
-    rounds = plan::recursive_doubling_all_reduce(comm.rank(), comm.size(), buffer.count());
-  else
-    refuse(Kind::all_reduce, algorithm, "ring, recursive_doubling");
-  return run_async(comm, buffer, std::move(rounds), run_options(Kind::all_reduce, algorithm, options));
+  return begin(comm, buffer, {.kind = Kind::all_reduce}, options);
 }
 
-Work reduce_scatter_async(const Comm& comm, const Buffer& buffer, const std::vector<plan::Range>& parts,
+Work reduce_scatter_async(const Comm& comm, const Buffer& buffer, const Parts& parts,
                           const CollectiveOptions& options) {
   check_summable(Kind::reduce_scatter, buffer);
-  const Algorithm algorithm = resolve(Kind::reduce_scatter, comm, buffer, options);
-  require(Kind::reduce_scatter, algorithm, Algorithm::ring);
-  return run_async(
-      comm, buffer,
-      plan::ring_reduce_scatter(comm.rank(), checked_parts(Kind::reduce_scatter, comm, buffer, parts)),
-      run_options(Kind::reduce_scatter, algorithm, options));
+  return begin(comm, buffer, {.kind = Kind::reduce_scatter, .parts = parts_or_shares(comm, buffer, parts)},
+               options);
 }
 
-Work all_gather_async(const Comm& comm, const Buffer& buffer, const std::vector<plan::Range>& parts,
+Work all_gather_async(const Comm& comm, const Buffer& buffer, const Parts& parts,
                       const CollectiveOptions& options) {
-  const Algorithm algorithm = resolve(Kind::all_gather, comm, buffer, options);
-  require(Kind::all_gather, algorithm, Algorithm::ring);
-  return run_async(comm, buffer,
-                   plan::ring_all_gather(comm.rank(), checked_parts(Kind::all_gather, comm, buffer, parts)),
-                   run_options(Kind::all_gather, algorithm, options));
+  return begin(comm, buffer, {.kind = Kind::all_gather, .parts = parts_or_shares(comm, buffer, parts)},
+               options);
 }
 
 Work broadcast_async(const Comm& comm, const Buffer& buffer, int root, const CollectiveOptions& options) {
-  const Algorithm algorithm = resolve(Kind::broadcast, comm, buffer, options);
-  require(Kind::broadcast, algorithm, Algorithm::binomial);
-  return run_async(comm, buffer, plan::binomial_broadcast(comm.rank(), comm.size(), root, buffer.count()),
-                   run_options(Kind::broadcast, algorithm, options));
+  return begin(comm, buffer, {.kind = Kind::broadcast, .root = root}, options);
 }
 
 Work reduce_async(const Comm& comm, const Buffer& buffer, int root, const CollectiveOptions& options) {
   check_summable(Kind::reduce, buffer);
-  const Algorithm algorithm = resolve(Kind::reduce, comm, buffer, options);
-  require(Kind::reduce, algorithm, Algorithm::binomial);
-  return run_async(comm, buffer, plan::binomial_reduce(comm.rank(), comm.size(), root, buffer.count()),
-                   run_options(Kind::reduce, algorithm, options));
+  return begin(comm, buffer, {.kind = Kind::reduce, .root = root}, options);
+}
+
+Work gather_async(const Comm& comm, const Buffer& buffer, int root, const Parts& parts,
+                  const CollectiveOptions& options) {
+  return begin(comm, buffer,
+               {.kind = Kind::gather, .parts = parts_or_shares(comm, buffer, parts), .root = root}, options);
+}
+
+Work scatter_async(const Comm& comm, const Buffer& buffer, int root, const Parts& parts,
+                   const CollectiveOptions& options) {
+  return begin(comm, buffer,
+               {.kind = Kind::scatter, .parts = parts_or_shares(comm, buffer, parts), .root = root}, options);
+}
+
+Work all_to_all_async(const Comm& comm, const Buffer& send, const Buffer& receive,
+                      const CollectiveOptions& options) {
+  const Algorithm algorithm = options.algorithm == Algorithm::automatic
+                                  ? automatic_algorithm(comm, Kind::all_to_all, send.bytes(send.count()))
+                                  : options.algorithm;
+  return begin_all_to_all(comm, send, receive, {equal_blocks(comm, send), equal_blocks(comm, receive)},
+                          algorithm, options);
+}
+
+Work all_to_all_async(const Comm& comm, const Buffer& send, const Buffer& receive, const BlockSizes& sizes,
+                      const CollectiveOptions& options) {
+  // A rank cannot know whether other ranks' blocks are of one size.
+  const Algorithm algorithm =
+      options.algorithm == Algorithm::automatic ? Algorithm::pairwise : options.algorithm;
+  return begin_all_to_all(comm, send, receive, sizes, algorithm, options);
+}
+
+Work all_to_all_async(const Comm& comm, const Buffer& buffer, const CollectiveOptions& options) {
+  Buffer send = Buffer::scratch(buffer.element(), buffer.count());
+  buffer.copy_to(send);
+  return all_to_all_async(comm, send, buffer, options);
 }
 
 Work barrier_async(const Comm& comm) {
   const Buffer token(Tensor::zeros({1}, DType::i32, Category::communication));
-  return run_async(comm, token, plan::dissemination_barrier(comm.rank(), comm.size()),
-                   {.kind = Kind::barrier, .algorithm = Algorithm::dissemination});
+  return begin(comm, token, {.kind = Kind::barrier}, {});
 }
 
 void all_reduce(const Comm& comm, const Buffer& buffer, const CollectiveOptions& options) {
   all_reduce_async(comm, buffer, options).wait();
 }
 
-void reduce_scatter(const Comm& comm, const Buffer& buffer, const std::vector<plan::Range>& parts,
+void reduce_scatter(const Comm& comm, const Buffer& buffer, const Parts& parts,
                     const CollectiveOptions& options) {
   reduce_scatter_async(comm, buffer, parts, options).wait();
 }
 
-void all_gather(const Comm& comm, const Buffer& buffer, const std::vector<plan::Range>& parts,
+void all_gather(const Comm& comm, const Buffer& buffer, const Parts& parts,
                 const CollectiveOptions& options) {
   all_gather_async(comm, buffer, parts, options).wait();
 }
@@ -146,6 +168,30 @@ void broadcast(const Comm& comm, const Buffer& buffer, int root, const Collectiv
 
 void reduce(const Comm& comm, const Buffer& buffer, int root, const CollectiveOptions& options) {
   reduce_async(comm, buffer, root, options).wait();
+}
+
+void gather(const Comm& comm, const Buffer& buffer, int root, const Parts& parts,
+            const CollectiveOptions& options) {
+  gather_async(comm, buffer, root, parts, options).wait();
+}
+
+void scatter(const Comm& comm, const Buffer& buffer, int root, const Parts& parts,
+             const CollectiveOptions& options) {
+  scatter_async(comm, buffer, root, parts, options).wait();
+}
+
+void all_to_all(const Comm& comm, const Buffer& send, const Buffer& receive,
+                const CollectiveOptions& options) {
+  all_to_all_async(comm, send, receive, options).wait();
+}
+
+void all_to_all(const Comm& comm, const Buffer& send, const Buffer& receive, const BlockSizes& sizes,
+                const CollectiveOptions& options) {
+  all_to_all_async(comm, send, receive, sizes, options).wait();
+}
+
+void all_to_all(const Comm& comm, const Buffer& buffer, const CollectiveOptions& options) {
+  all_to_all_async(comm, buffer, options).wait();
 }
 
 void barrier(const Comm& comm) { barrier_async(comm).wait(); }

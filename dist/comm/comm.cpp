@@ -1,33 +1,12 @@
 #include "dist/comm/comm.h"
 
 #include <algorithm>
-#include <array>
+#include <map>
 
 #include "dist/comm/comm_internal.h"
 #include "dist/comm/progress.h"
-#include "tensor/check.h"
 
 namespace tessera::dist {
-namespace {
-
-constexpr std::array<const char*, kNumKinds> kKindNames = {
-    "point_to_point", "all_reduce", "reduce_scatter", "all_gather", "broadcast", "reduce", "barrier"};
-constexpr std::array<const char*, kNumAlgorithms> kAlgorithmNames = {
-    "automatic", "direct", "ring", "recursive_doubling", "binomial", "dissemination"};
-
-}  // namespace
-
-const char* to_string(Kind kind) { return kKindNames[static_cast<std::size_t>(kind)]; }
-const char* to_string(Algorithm algorithm) { return kAlgorithmNames[static_cast<std::size_t>(algorithm)]; }
-
-Algorithm parse_algorithm(const std::string& name) {
-  const auto found = std::ranges::find(kAlgorithmNames, name);
-  std::string names;
-  for (const char* known : kAlgorithmNames) names += (names.empty() ? "" : ", ") + std::string(known);
-  check(found != kAlgorithmNames.end(), "parse_algorithm", "got \"", name, "\", expected one of ", names);
-  return static_cast<Algorithm>(found - kAlgorithmNames.begin());
-}
-
 Counter& Counter::operator+=(const Counter& other) {
   calls += other.calls;
   messages_sent += other.messages_sent;
@@ -61,6 +40,20 @@ MPI_Comm duplicate_mpi(MPI_Comm mpi, Progress& progress) {
   require_success(MPI_Comm_set_errhandler(copy, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
   return copy;
 }
+
+void set_nodes(CommState& state, std::vector<int> nodes) {
+  state.nodes = std::move(nodes);
+  std::map<int, std::vector<int>> by_number;
+  for (int rank = 0; rank < state.size(); ++rank) by_number[state.nodes[rank]].push_back(rank);
+  state.ranks_by_node.clear();
+  state.ranks_per_node = 1;
+  for (auto& [number, ranks] : by_number) {
+    state.ranks_per_node = std::max(state.ranks_per_node, static_cast<int>(ranks.size()));
+    state.ranks_by_node.push_back(std::move(ranks));
+  }
+}
+
+void set_network(const Comm& comm, const plan::Network& network) { *comm.state().network = network; }
 
 int Comm::rank() const { return state_->rank; }
 int Comm::size() const { return state_->size(); }

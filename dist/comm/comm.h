@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "dist/plan/automatic.h"
+#include "dist/plan/collective.h"
 #include "tensor/shape.h"
 
 namespace tessera::dist {
@@ -12,26 +14,12 @@ namespace tessera::dist {
 class Progress;
 struct CommState;
 
-/// What a message is part of.
-enum class Kind : std::uint8_t {
-  point_to_point,
-  all_reduce,
-  reduce_scatter,
-  all_gather,
-  broadcast,
-  reduce,
-  barrier
-};
-inline constexpr int kNumKinds = 7;
-const char* to_string(Kind kind);
-
-/// How it travels. direct: one message from one rank to another. automatic is replaced before anything is
-/// sent.
-enum class Algorithm : std::uint8_t { automatic, direct, ring, recursive_doubling, binomial, dissemination };
-inline constexpr int kNumAlgorithms = 6;
-const char* to_string(Algorithm algorithm);
-/// @throws std::invalid_argument that lists the names.
-Algorithm parse_algorithm(const std::string& name);
+using plan::Algorithm;
+using plan::Kind;
+using plan::kNumAlgorithms;
+using plan::kNumKinds;
+using plan::parse_algorithm;
+using plan::to_string;
 
 /// What this rank has sent, received and waited for. A message is one of a round's; it travels as one piece
 /// or more. Bytes are payload.
@@ -101,5 +89,11 @@ class Comm {
 Comm split(const Comm& comm, int color, int key, CommName name);
 /// The same ranks, for another purpose.
 Comm duplicate(const Comm& comm, CommName name);
+/// The same ranks, taken to be on nodes of these numbers: to test and to measure what is meant for several.
+Comm duplicate_as_if_on(const std::vector<int>& nodes, const Comm& comm, CommName name);
+
+/// From now on Algorithm::automatic goes by `network`, on all communicators of the job. All ranks do so, at
+/// the same point of the program.
+void set_network(const Comm& comm, const plan::Network& network);
 
 }  // namespace tessera::dist

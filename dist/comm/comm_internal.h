@@ -24,10 +24,13 @@ struct CommState {
 
   MPI_Comm mpi;  ///< may have ranks of other groups, too; MPI_COMM_NULL for a single rank
   std::shared_ptr<Progress> progress;
+  std::shared_ptr<plan::Network> network = std::make_shared<plan::Network>();  ///< one for all of the job
   int rank = 0;
   std::vector<int> mpi_ranks = {0};    ///< of each rank, in `mpi`
   std::vector<int> world_ranks = {0};  ///< of each rank, in the job
-  std::vector<int> nodes = {0};        ///< of each rank
+  std::vector<int> nodes = {0};        ///< of each rank; see set_nodes
+  plan::Nodes ranks_by_node = {{0}};
+  int ranks_per_node = 1;  ///< the most that share one
   int cores_on_node = 1;
   CommName name;
   std::array<std::array<Counter, kNumAlgorithms>, kNumKinds> counters{};
@@ -43,6 +46,7 @@ struct CommState {
   std::deque<const Execution*> collectives;  ///< those not finished, oldest first
   Index in_flight_bytes = 0;                 ///< of all collectives here
 
+  plan::Topology topology() const { return {size(), ranks_per_node}; }
   int size() const { return static_cast<int>(mpi_ranks.size()); }
   Counter& counter(Kind kind, Algorithm algorithm) {
     return counters[static_cast<std::size_t>(kind)][static_cast<std::size_t>(algorithm)];
@@ -51,6 +55,9 @@ struct CommState {
 
 /// What recorders call this communicator.
 std::shared_ptr<const Channel> channel_of(CommState& state);
+
+/// Sets which node each rank of `state` is on.
+void set_nodes(CommState& state, std::vector<int> nodes);
 
 /// A duplicate of `mpi`, made while `progress` runs. Collective over its ranks.
 MPI_Comm duplicate_mpi(MPI_Comm mpi, Progress& progress);

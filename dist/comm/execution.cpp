@@ -39,15 +39,15 @@ Execution::Execution(std::shared_ptr<CommState> comm, Buffer buffer, plan::Round
 void Execution::start() {
   // Pieces of two messages with one tag must not mix, so all of a point-to-point message is posted at once.
   do {
-    worked_ = false;
+    worked_bytes_ = 0;
   } while (post() && !collective());
   finish_if_done();
 }
 
 bool Execution::advance() {
-  worked_ = false;
+  worked_bytes_ = 0;
   bool any = collect();
-  any |= combine_one();
+  while (combine_one()) any = true;
   any |= post();
   finish_if_done();
   return any;
@@ -90,7 +90,7 @@ bool Execution::room() const {
   if (oldest ? num_requests_ == 0 : comm_->in_flight_bytes == 0) return true;
   Index bytes = oldest ? in_flight_bytes_ : comm_->in_flight_bytes;
   for (const plan::Step& step : rounds_[round_])
-    bytes += buffer_.bytes(segment(step.send).size + segment(step.receive).size);
+    if (!step.local()) bytes += buffer_.bytes(segment(step.send).size + segment(step.receive).size);
   return bytes <= options_.cutting.in_flight_bytes * (awaited_ ? kAwaited : 1);
 }
 
@@ -111,7 +111,7 @@ plan::Range Execution::segment(const plan::Range& message) const {
 
 bool Execution::post_receive(const plan::Step& step) {
   const plan::Range range = segment(step.receive);
-  if (range.size == 0) return true;
+  if (range.size == 0 || step.local()) return true;
   const bool adds = step.combine == plan::Combine::add;
   if (!adds && !can_overwrite(range)) return false;
 
@@ -134,13 +134,13 @@ bool Execution::post_send(const plan::Step& step) {
   const plan::Range range = segment(step.send);
   if (range.size == 0) return true;
   if (!can_send(range)) return false;
+  if (step.local()) return copy_here(range, segment(step.receive));
 
   Piece piece{Direction::send,     range,  round_, step.to, buffer_.bytes(range.size),
               plan::Combine::copy, nullptr};
   std::byte* from = buffer_.in_place(range);
   if (from == nullptr) {
-    if (worked_) return false;
-    worked_ = true;
+    if (!may_work(piece.bytes)) return false;
     from = scratch_for(piece);
     buffer_.pack(range, from);
     piece.range = {};
@@ -155,6 +155,19 @@ bool Execution::post_send(const plan::Step& step) {
   ++counter_.pieces_sent;
   counter_.bytes_sent += piece.bytes;
   add_piece(std::move(piece), request);
+  return true;
+}
+
+bool Execution::copy_here(const plan::Range& source, const plan::Range& target) {
+  if (!can_overwrite(target) || !may_work(buffer_.bytes(source.size))) return false;
+  buffer_.copy(source, target);
+  return true;
+}
+
+// One segment's work at a time, or as many small pieces.
+bool Execution::may_work(Index bytes) {
+  if (worked_bytes_ > 0 && worked_bytes_ + bytes > buffer_.bytes(segment_size_)) return false;
+  worked_bytes_ += bytes;
   return true;
 }
 
@@ -256,8 +269,7 @@ bool Execution::combine_one() {
   if (num_requests_ == static_cast<int>(pieces_.size())) return false;
   const auto piece =
       std::ranges::find_if(pieces_, [&](const Piece& p) { return p.arrived && can_combine(p); });
-  if (piece == pieces_.end()) return false;
-  worked_ = true;
+  if (piece == pieces_.end() || !may_work(piece->bytes)) return false;
   const auto* packed = static_cast<const std::byte*>(piece->scratch->data());
   if (piece->combine == plan::Combine::add)
     buffer_.combine(piece->range, packed, options_.reduction);

@@ -86,6 +86,8 @@ class Execution {
   bool post();
   bool post_receive(const plan::Step& step);
   bool post_send(const plan::Step& step);
+  bool copy_here(const plan::Range& source, const plan::Range& target);
+  bool may_work(Index bytes);
   void add_piece(Piece piece, MPI_Request request);
   std::byte* scratch_for(Piece& piece);
   void count_in_flight(Index bytes);
@@ -120,7 +122,7 @@ class Execution {
   Index in_flight_bytes_ = 0;
   int num_requests_ = 0;
   bool awaited_ = false;
-  bool worked_ = false;  // this advance() has packed or combined a segment
+  Index worked_bytes_ = 0;  // what this advance() has packed, copied and combined
 };
 
 /// Starts it, and has it make progress until it is done.

@@ -98,7 +98,7 @@ Comm make_world(std::shared_ptr<Progress> progress, CommName name) {
   std::vector<Place> places(ranks);
   places[state->rank] = this_place();
   all_gather(Comm(state), std::as_writable_bytes(std::span(places)));  // an equal share from each
-  state->nodes = nodes_of(places);
+  set_nodes(*state, nodes_of(places));
   state->cores_on_node = cores_on_node(places, state->rank);
   return Comm(state);
 }

@@ -5,6 +5,7 @@
 
 #include "dist/comm/collectives.h"
 #include "dist/comm/comm_internal.h"
+#include "tensor/check.h"
 
 namespace tessera::dist {
 namespace {
@@ -79,7 +80,8 @@ Comm group(const Comm& comm, const std::vector<int>& members, bool all_alone, Co
   state->rank = static_cast<int>(std::ranges::find(members, comm.rank()) - members.begin());
   state->mpi_ranks = std::move(mpi_ranks);
   state->world_ranks = std::move(world_ranks);
-  state->nodes = std::move(nodes);
+  set_nodes(*state, std::move(nodes));
+  state->network = parent.network;
   state->cores_on_node = parent.cores_on_node;
   state->key = key_of_group(parent, state->world_ranks.front());
   return Comm(std::move(state));
@@ -97,5 +99,13 @@ Comm split(const Comm& comm, int color, int key, CommName name) {
 }
 
 Comm duplicate(const Comm& comm, CommName name) { return split(comm, 0, comm.rank(), std::move(name)); }
+
+Comm duplicate_as_if_on(const std::vector<int>& nodes, const Comm& comm, CommName name) {
+  check(std::ssize(nodes) == comm.size(), "duplicate_as_if_on", nodes.size(), " nodes for ", comm.size(),
+        " ranks");
+  Comm copy = duplicate(comm, std::move(name));
+  set_nodes(copy.state(), nodes);
+  return copy;
+}
 
 }  // namespace tessera::dist

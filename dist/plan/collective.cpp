@@ -212,6 +212,10 @@ std::vector<Algorithm> algorithms_of(Kind kind) {
   return algorithms;
 }
 
+bool has_algorithm(Kind kind, Algorithm algorithm) {
+  return std::ranges::find(entries_of(kind), algorithm, &Entry::algorithm) != entries_of(kind).end();
+}
+
 std::string algorithm_names(Kind kind) {
   std::string names = to_string(Algorithm::automatic);
   for (const Algorithm algorithm : algorithms_of(kind)) names += std::string(", ") + to_string(algorithm);

@@ -49,6 +49,7 @@ Algorithm parse_algorithm(const std::string& name);
 
 /// The algorithms a collective has; none for point_to_point.
 std::vector<Algorithm> algorithms_of(Kind kind);
+bool has_algorithm(Kind kind, Algorithm algorithm);
 /// Their names, and automatic's: "automatic, ring, bruck".
 std::string algorithm_names(Kind kind);
 

@@ -181,6 +181,34 @@ TEST(Work, BeginsInAnyOrderOnDifferentCommunicators) {
   second.expect_results(world().size());
 }
 
+// A rank runs two collectives at once, its neighbours one after the other: the older one must get done
+// whatever the newer one has in flight.
+TEST(Work, OldestCollectiveHasRoomWhateverLaterOnesHaveInFlight) {
+  const int rank = world().rank(), ranks = world().size();
+  if (ranks == 1) return;
+  const int next = (rank + 1) % ranks, previous = (rank + ranks - 1) % ranks;
+  const auto pass = [&](const Range& sent, const Range& received) {
+    return plan::Round{{.send = sent, .to = next, .receive = received, .from = previous}};
+  };
+  const RunOptions options{.kind = Kind::all_reduce, .cutting = {.in_flight_bytes = 100}};
+  std::vector<Index> older(400), newer(2);
+  const auto run_older = [&] {
+    // First what fits beside another collective; then what does not.
+    return run_async(world(), older, {pass({0, 1}, {1, 1}), pass({2, 199}, {201, 199})}, options);
+  };
+  const auto run_newer = [&] { return run_async(world(), newer, {pass({0, 1}, {1, 1})}, options); };
+  const auto finish = [&](const Work& work) {
+    const double deadline_s = now_s() + 10;
+    world().progress().wait_until([&] { return work.done() || now_s() > deadline_s; });
+    ASSERT_TRUE(work.done());
+  };
+  const Work first = run_older();
+  if (rank % 2 == 1) finish(first);
+  const Work second = run_newer();
+  finish(first);
+  finish(second);
+}
+
 TEST(Work, IsDoneByPollingAlone) {
   Batch batch(world(), 8);
   for (const Work& work : batch.works)

@@ -5,39 +5,13 @@
 #include <functional>
 #include <stdexcept>
 
+#include "tests/dist/plan/calls.h"
 #include "tests/dist/plan/simulator.h"
 
 namespace tessera::plan {
 namespace {
 
-constexpr Kind kKinds[] = {Kind::all_reduce, Kind::reduce_scatter, Kind::all_gather, Kind::broadcast,
-                           Kind::reduce,     Kind::gather,         Kind::scatter,    Kind::all_to_all};
-
 // ---- calls ----
-
-// Even shares; and in reverse order of rank, with gaps, parts of very different sizes, some empty.
-std::vector<std::vector<Range>> divisions(int ranks, Index count) {
-  std::vector<Range> uneven(ranks);
-  Index end = count;
-  for (int r = 1; r < ranks; ++r) {
-    uneven[r].size = std::max<Index>(end / 2 - 1, 0);
-    uneven[r].begin = end - uneven[r].size;
-    end = std::max<Index>(uneven[r].begin - 1, 0);
-  }
-  return {shares(count, ranks), uneven};
-}
-
-// What rank `from` has for rank `to`.
-using SizeOf = std::function<Index(int from, int to)>;
-
-Call all_to_all_call(int rank, int ranks, const SizeOf& size_of) {
-  std::vector<Index> sizes;
-  for (int peer = 0; peer < ranks; ++peer) sizes.push_back(size_of(rank, peer));
-  for (int peer = 0; peer < ranks; ++peer) sizes.push_back(size_of(peer, rank));
-  const std::vector<Range> parts = in_a_row(sizes);
-  return {
-      .kind = Kind::all_to_all, .rank = rank, .ranks = ranks, .count = parts.back().end(), .parts = parts};
-}
 
 // In order; and so that nodes have different numbers of ranks, far apart.
 std::vector<Nodes> placements(int ranks) {
@@ -65,12 +39,9 @@ std::vector<std::vector<Call>> calls(Kind kind, int ranks, Index count, Algorith
       });
     return all;
   }
-  const bool has_root =
-      kind == Kind::broadcast || kind == Kind::reduce || kind == Kind::gather || kind == Kind::scatter;
-  const bool has_parts = kind != Kind::all_reduce && kind != Kind::broadcast && kind != Kind::reduce;
-  const auto parts = has_parts ? divisions(ranks, count) : std::vector<std::vector<Range>>{{}};
+  const auto parts = has_parts(kind) ? divisions(ranks, count) : std::vector<std::vector<Range>>{{}};
   const auto nodes = algorithm == Algorithm::hierarchical ? placements(ranks) : std::vector<Nodes>{{}};
-  for (int root = 0; root < (has_root ? ranks : 1); ++root)
+  for (int root = 0; root < (has_root(kind) ? ranks : 1); ++root)
     for (const auto& division : parts)
       for (const Nodes& placement : nodes)
         add([&](int rank) { return Call{kind, rank, ranks, count, division, root, placement}; });
@@ -129,49 +100,6 @@ Buffers<Index> inputs(const std::vector<Call>& by_rank) {
   return buffers;
 }
 
-// ---- the oracle ----
-
-using Expected = std::function<Index(Index position)>;
-
-void expect_range(const std::vector<Index>& got, const Range& range, const Expected& expected) {
-  for (Index i = range.begin; i < range.end(); ++i) ASSERT_EQ(got[i], expected(i)) << "at " << i;
-}
-
-Expected sum_over(int ranks) {
-  return [ranks](Index i) { return sum_of_values(ranks, i); };
-}
-Expected values_of(int rank) {
-  return [rank](Index i) { return value(rank, i); };
-}
-
-/// What a rank must end with; `calls` are all ranks'.
-void expect_result(const std::vector<Call>& by_rank, const Call& c, const std::vector<Index>& got) {
-  const Range all{0, c.count};
-  switch (c.kind) {
-    case Kind::all_reduce:
-      return expect_range(got, all, sum_over(c.ranks));
-    case Kind::reduce_scatter:
-      return expect_range(got, c.parts[c.rank], sum_over(c.ranks));
-    case Kind::all_gather:
-      for (int r = 0; r < c.ranks; ++r) expect_range(got, c.parts[r], values_of(r));
-      return;
-    case Kind::broadcast:
-      return expect_range(got, all, values_of(c.root));
-    case Kind::reduce:
-      return c.rank == c.root ? expect_range(got, all, sum_over(c.ranks)) : void();
-    case Kind::gather:
-      for (int r = 0; r < c.ranks && c.rank == c.root; ++r) expect_range(got, c.parts[r], values_of(r));
-      return;
-    case Kind::scatter:
-      return expect_range(got, c.parts[c.rank], values_of(c.root));
-    default:  // all_to_all
-      for (int r = 0; r < c.ranks; ++r) {
-        const Range received = c.parts[c.ranks + r], sent = by_rank[r].parts[c.rank];
-        expect_range(got, received, [&](Index i) { return value(r, i - received.begin + sent.begin); });
-      }
-  }
-}
-
 TEST(EveryCollective, GivesTheRightResultWithTheTrafficOfItsFormula) {
   for (const Kind kind : kKinds)
     for (const Algorithm algorithm : algorithms_of(kind))
@@ -184,7 +112,7 @@ TEST(EveryCollective, GivesTheRightResultWithTheTrafficOfItsFormula) {
             const Buffers<Index> after = simulation.results(before);
             SCOPED_TRACE(std::string(to_string(kind)) + " " + to_string(algorithm) + ", " +
                          std::to_string(ranks) + " ranks, count " + std::to_string(count));
-            for (const Call& call : by_rank) expect_result(by_rank, call, after[call.rank]);
+            for (const Call& call : by_rank) expect_result(by_rank, call, after[call.rank], value);
             if (testing::Test::HasFailure()) return;
           }
 }
