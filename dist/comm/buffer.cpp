@@ -77,8 +77,8 @@ Buffer Buffer::followed_by(const Buffer& other) const {
   check(element_ == other.element_, "Buffer", "elements of ", to_string(element_), " and ",
         to_string(other.element_));
   Buffer result = *this;
-  for (std::size_t i = 0; i < other.begins_.size(); ++i)
-    result.append(other.begins_[i], other.ends_[i] - other.begin_of(i));
+  for (std::size_t i = 0; i < other.parts_.size(); ++i)
+    result.append(other.parts_[i].data, other.parts_[i].end - other.begin_of(i));
   result.storages_.insert(result.storages_.end(), other.storages_.begin(), other.storages_.end());
   return result;
 }
@@ -94,33 +94,32 @@ Buffer Buffer::scratch(Element element, Index count) {
 
 void Buffer::append(void* data, Index count) {
   if (count == 0) return;
-  const std::size_t last = ends_.size() - 1;  // a part may go on where it ends in memory
-  if (!ends_.empty() && begins_[last] + bytes(ends_[last] - begin_of(last)) == data) {
-    ends_[last] += count;
-    return;
-  }
-  ends_.push_back(this->count() + count);
-  begins_.push_back(static_cast<std::byte*>(data));
+  const std::size_t last = parts_.size() - 1;  // a part may go on where it ends in memory
+  if (!parts_.empty() && parts_[last].data + bytes(parts_[last].end - begin_of(last)) == data)
+    parts_[last].end += count;
+  else
+    parts_.push_back({static_cast<std::byte*>(data), this->count() + count});
 }
 
 std::size_t Buffer::part_at(Index position) const {
-  return static_cast<std::size_t>(std::ranges::upper_bound(ends_, position) - ends_.begin());
+  return static_cast<std::size_t>(std::ranges::upper_bound(parts_, position, {}, &Part::end) -
+                                  parts_.begin());
 }
 
 template <class Body>
 void Buffer::for_each_piece(const plan::Range& range, Body&& body) const {
   Index position = range.begin;
   for (std::size_t i = part_at(position); position < range.end(); ++i) {
-    const Index start = begin_of(i), end = std::min(ends_[i], range.end());
-    body(begins_[i] + bytes(position - start), end - position, bytes(position - range.begin));
+    const Index start = begin_of(i), end = std::min(parts_[i].end, range.end());
+    body(parts_[i].data + bytes(position - start), end - position, bytes(position - range.begin));
     position = end;
   }
 }
 
 std::byte* Buffer::in_place(const plan::Range& range) const {
   const std::size_t i = part_at(range.begin);
-  if (i == ends_.size() || range.end() > ends_[i]) return nullptr;
-  return begins_[i] + bytes(range.begin - begin_of(i));
+  if (i == parts_.size() || range.end() > parts_[i].end) return nullptr;
+  return parts_[i].data + bytes(range.begin - begin_of(i));
 }
 
 void Buffer::pack(const plan::Range& range, std::byte* packed) const {

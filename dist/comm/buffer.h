@@ -47,7 +47,7 @@ class Buffer {
   requires(!std::is_same_v<T, Tensor>) Buffer(std::vector<T>& values) : Buffer(std::span<T>(values)) {}
 
   Element element() const { return element_; }
-  Index count() const { return ends_.empty() ? 0 : ends_.back(); }
+  Index count() const { return parts_.empty() ? 0 : parts_.back().end; }
   Index bytes(Index count) const { return count * bytes_of(element_); }
 
   /// These ranges of it, in this order.
@@ -70,15 +70,19 @@ class Buffer {
   void combine(const plan::Range& range, const std::byte* packed, Reduction reduction) const;
 
  private:
+  struct Part {
+    std::byte* data;
+    Index end;  // in the long array
+  };
+
   void append(void* data, Index count);
-  Index begin_of(std::size_t part) const { return part == 0 ? 0 : ends_[part - 1]; }
+  Index begin_of(std::size_t part) const { return part == 0 ? 0 : parts_[part - 1].end; }
   std::size_t part_at(Index position) const;
   template <class Body>
   void for_each_piece(const plan::Range& range, Body&& body) const;
 
   Element element_ = Element::byte;
-  std::vector<std::byte*> begins_;                  // of the parts; none is empty
-  std::vector<Index> ends_;                         // where they end in the long array
+  std::vector<Part> parts_;                         // none is empty
   std::vector<std::shared_ptr<Storage>> storages_;  // of tensors and scratch: held
 };
 

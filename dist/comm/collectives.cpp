@@ -77,8 +77,12 @@ T agree(const Comm& comm, T value, Reduction reduction) {
 }  // namespace
 
 Algorithm automatic_algorithm(const Comm& comm, Kind kind, Index bytes) {
-  const CommState& state = comm.state();
-  return plan::choose_algorithm(kind, static_cast<double>(bytes), state.topology(), *state.network);
+  CommState& state = comm.state();
+  CommState::Choice& last = state.choices[static_cast<std::size_t>(kind)];
+  if (last.bytes != bytes || !(last.network == *state.network))
+    last = {bytes, plan::choose_algorithm(kind, static_cast<double>(bytes), state.topology(), *state.network),
+            *state.network};
+  return last.algorithm;
 }
 
 Work all_reduce_async(const Comm& comm, const Buffer& buffer, const CollectiveOptions& options) {

@@ -25,6 +25,15 @@ struct CommState {
   MPI_Comm mpi;  ///< may have ranks of other groups, too; MPI_COMM_NULL for a single rank
   std::shared_ptr<Progress> progress;
   std::shared_ptr<plan::Network> network = std::make_shared<plan::Network>();  ///< one for all of the job
+
+  /// The last answer to what automatic stands for, by kind: it takes a microsecond, as long as a small
+  /// message.
+  struct Choice {
+    Index bytes = -1;
+    Algorithm algorithm = Algorithm::automatic;
+    plan::Network network{};
+  };
+  std::array<Choice, kNumKinds> choices{};
   int rank = 0;
   std::vector<int> mpi_ranks = {0};    ///< of each rank, in `mpi`
   std::vector<int> world_ranks = {0};  ///< of each rank, in the job

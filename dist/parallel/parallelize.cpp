@@ -17,6 +17,15 @@ void check_possible(const Degrees& degrees) {
   }
 }
 
+/// At start-up, not in the first backward.
+void check_algorithm(Algorithm algorithm, int zero) {
+  for (const Kind kind : {Kind::all_reduce, Kind::reduce_scatter, Kind::all_gather}) {
+    if (algorithm == Algorithm::automatic || (kind != Kind::all_reduce && zero == 0)) continue;
+    check(plan::has_algorithm(kind, algorithm), to_string(kind), "has no algorithm ", to_string(algorithm),
+          ", expected ", plan::algorithm_names(kind));
+  }
+}
+
 /// A shard size of 1 is data parallelism, if it is asked for.
 void check_zero(int zero, const Degrees& d) {
   check(zero >= 0 && zero < kZeroLevels, "layout", "zero is ", zero, ", expected 0 to ", kZeroLevels - 1);
@@ -71,6 +80,7 @@ nn::StepExchange exchange_of(const std::shared_ptr<const Strategies>& all) {
 Parallel parallelize(nn::Transformer& model, const Mesh& mesh, const ParallelOptions& options) {
   check_possible(mesh.degrees());
   check_zero(options.zero, mesh.degrees());
+  check_algorithm(options.collectives.algorithm, options.zero);
   const Axis replicate = mesh.axis("replicate");
   const Axis shard = mesh.product(mesh.axis("shard").atomic_axes());  // "dp" where that is all of it
   const int level = shard.size() > 1 ? options.zero : 0;

@@ -8,6 +8,8 @@ namespace tessera::plan {
 /// for each byte; independent ones share an alpha, and take per_message_s each.
 struct LinkPrice {
   double alpha_s, beta_s_per_byte, per_message_s;
+
+  bool operator==(const LinkPrice&) const = default;
 };
 
 /// The prices that `automatic` goes by. Built in: processes that share memory, and 10 Gbit/s Ethernet between
@@ -16,6 +18,8 @@ struct Network {
   LinkPrice node{.alpha_s = 1e-6, .beta_s_per_byte = 1.2e-10, .per_message_s = 0.3e-6};
   LinkPrice across{.alpha_s = 20e-6, .beta_s_per_byte = 8.5e-10, .per_message_s = 2e-6};
   double add_s_per_byte = 1.5e-10;  ///< of what is added, read and written in memory
+
+  bool operator==(const Network&) const = default;
 };
 
 /// Where the ranks of a communicator are.

@@ -11,11 +11,13 @@ std::ostream& operator<<(std::ostream& out, const Range& range) {
   return out << '[' << range.begin << ", " << range.end() << ')';
 }
 
-bool disjoint(std::vector<Range> ranges) {
-  std::erase_if(ranges, [](const Range& range) { return range.size == 0; });
-  std::ranges::sort(ranges, {}, &Range::begin);
+bool disjoint(const std::vector<Range>& ranges) {
   const auto overlap = [](const Range& a, const Range& b) { return a.end() > b.begin; };
-  return std::ranges::adjacent_find(ranges, overlap) == ranges.end();
+  if (std::ranges::adjacent_find(ranges, overlap) == ranges.end()) return true;  // mostly they are in order
+  std::vector<Range> sorted = ranges;
+  std::erase_if(sorted, [](const Range& range) { return range.size == 0; });
+  std::ranges::sort(sorted, {}, &Range::begin);
+  return std::ranges::adjacent_find(sorted, overlap) == sorted.end();
 }
 
 Range share(Index count, int ranks, int i) {
@@ -28,6 +30,7 @@ Range share(Index count, int ranks, int i) {
 std::vector<Range> shares(Index count, int ranks) {
   require(ranks > 0, "shares", ranks, " ranks");
   std::vector<Range> parts;
+  parts.reserve(static_cast<std::size_t>(ranks));
   for (int i = 0; i < ranks; ++i) parts.push_back(share(count, ranks, i));
   return parts;
 }

@@ -43,7 +43,7 @@ struct Range {
 std::ostream& operator<<(std::ostream& out, const Range& range);
 
 /// Whether no element is in two of the ranges.
-bool disjoint(std::vector<Range> ranges);
+bool disjoint(const std::vector<Range>& ranges);
 
 /// Part i when `count` elements are split over `ranks`: in order, the first count % ranks parts one larger.
 /// @throws std::invalid_argument unless 0 <= i < ranks and count >= 0.
