@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 #include <limits>
+#include <sstream>
 
 #include "dist/parallel/zero.h"
 #include "nn/names.h"
@@ -25,6 +26,7 @@ struct Range {
 constexpr Range<Index> kCount = {1, std::numeric_limits<std::int32_t>::max()};  // sequence numbers are i32
 constexpr Range<Index> kCountOrNone = {0, kCount.most};
 constexpr Range<int> kRanks = {0, std::numeric_limits<int>::max()};
+constexpr Range<Index> kBufferBytes = {4, Index{1} << 33};  // MPI's own calls count floats in an int
 constexpr Range<double> kNotNegative = {0, std::numeric_limits<double>::max()};
 constexpr Range<double> kFraction = {0, 1};
 constexpr Range<double> kMegabytes = {1e-6, 1e6};
@@ -70,6 +72,18 @@ class Flags {
                       const char* names, const std::string& help) {
     const auto set = [&target, from](const std::string& text) { target = from(text); };
     return add(flag, set, help, names, target);
+  }
+
+  /// Several, with commas between them.
+  template <class T, class Parse>
+  CLI::Option* list(const std::string& flag, std::vector<T>& target, Parse parse, const char* type,
+                    const std::string& help) {
+    const auto set = [&target, parse](const std::string& text) {
+      target.clear();
+      std::istringstream words(text);
+      for (std::string word; std::getline(words, word, ',');) target.push_back(parse(word));
+    };
+    return app_.add_option_function<std::string>(flag, set, help)->type_name(type)->group(section_);
   }
 
   CLI::Option* text(const std::string& flag, std::string& target, const char* type, const std::string& help) {
@@ -158,8 +172,14 @@ void add_recompute_flag(Flags& flags, nn::Recompute& recompute) {
 void add_gradient_flags(Flags& flags, double& bucket_mb, dist::Algorithm& algorithm) {
   flags.number("--bucket-mb", bucket_mb, kMegabytes,
                "MiB of gradients that travel together while backward goes on; --zero 3 sends a block's");
-  flags.choice("--algorithm", algorithm, dist::parse_algorithm, "automatic|ring|recursive_doubling",
-               "How gradients and parameters travel");
+  flags.choice(
+      "--algorithm", algorithm, dist::parse_algorithm, "automatic|NAME",
+      fmt::format("How gradients and parameters travel: {}; with --zero what all of its collectives have",
+                  plan::algorithm_names(dist::Kind::all_reduce)));
+}
+
+void add_network_flag(Flags& flags, std::string& network) {
+  flags.text("--network", network, "FILE", "What automatic goes by, as bench collectives --json wrote it");
 }
 
 void add_optimizer_flags(CLI::App& app, TrainOptions& o) {
@@ -222,6 +242,7 @@ void add_flags(CLI::App& app, TrainOptions& o) {
   layout.number("--shard", o.degrees.shard, kRanks,
                 "Ranks that share it out, which others repeat; 0: all of --dp, 1: none");
   add_gradient_flags(layout, o.bucket_mb, o.algorithm);
+  add_network_flag(layout, o.network);
   layout.number("--microbatches", o.microbatches, kCount, "Parts of a batch that run one after the other");
   add_recompute_flag(layout, o.recompute);
 
@@ -268,6 +289,28 @@ void add_flags(CLI::App& app, GenerateOptions& o) {
   add_threads_flag(flags, o.threads);
 }
 
+dist::Kind collective_from(const std::string& name) {
+  const dist::Kind kind = plan::parse_kind(name);
+  check(kind != dist::Kind::point_to_point, "--op", "got ", name, ", expected a collective");
+  return kind;
+}
+
+void add_collective_flags(CLI::App& app, CollectiveBenchOptions& o) {
+  Flags flags(app, "Measurement");
+  flags.list("--op", o.ops, collective_from, "NAME,...", "Collectives; default: all");
+  const auto bytes = [](const std::string& text) {
+    return parse_number<Index>("--bytes", text, kBufferBytes);
+  };
+  flags.list("--bytes", o.bytes, bytes, "N,...", "Sizes of the buffer; default: 8 to 67108864");
+  flags.number("--calls", o.calls, Range<int>{0, 1 << 20},
+               "Of each in a round; 0: as many as take 0.1 s, 2 to 200");
+  flags.number("--rounds", o.rounds, Range<int>{1, 1000}, "In each of which all take their turn");
+  flags.number("--ranks-per-node", o.ranks_per_node, kRanks,
+               "Go by nodes of so many ranks, whatever they are on; 0: by where they are");
+  add_network_flag(flags, o.network);
+  flags.text("--json", o.json, "FILE", "Where to write the results, and what --network reads");
+}
+
 void add_flags(CLI::App& app, BenchOptions& o) {
   app.require_subcommand(1);
   const auto subcommand = [&](const char* name, const char* what, BenchOptions::Kind kind) -> CLI::App& {
@@ -290,6 +333,9 @@ void add_flags(CLI::App& app, BenchOptions& o) {
   step.number("--steps", o.steps, kCount, "Steps to measure");
   step.number("--warmup-steps", o.warmup_steps, kCountOrNone, "Steps before them");
   add_recompute_flag(step, o.recompute);
+  add_collective_flags(subcommand("collectives", "Collectives by every algorithm and by MPI, under mpirun",
+                                  BenchOptions::Kind::collectives),
+                       o.collectives);
 }
 
 }  // namespace tessera

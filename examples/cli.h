@@ -61,9 +61,9 @@ struct TrainOptions {
   double clip = 1;
   std::uint64_t seed = 1;
   DType dtype = DType::f32;
-  std::optional<int> threads;             ///< default: the node's cores, shared among its ranks
-  std::string save, resume, json, trace;  ///< empty: not asked for
-  std::optional<Index> save_every;        ///< default: at the end alone
+  std::optional<int> threads;                      ///< default: the node's cores, shared among its ranks
+  std::string network, save, resume, json, trace;  ///< empty: not asked for
+  std::optional<Index> save_every;                 ///< default: at the end alone
 
   Index steps_between_validations() const { return eval_every.value_or((steps + 4) / 5); }
   bool bytes_as_tokens() const { return !data.ends_with(".u16"); }
@@ -89,8 +89,21 @@ struct GenerateOptions {
   int threads = default_threads();
 };
 
+/// bench collectives.
+struct CollectiveBenchOptions {
+  std::vector<dist::Kind> ops = {dist::Kind::all_reduce, dist::Kind::reduce_scatter, dist::Kind::all_gather,
+                                 dist::Kind::broadcast,  dist::Kind::reduce,         dist::Kind::gather,
+                                 dist::Kind::scatter,    dist::Kind::all_to_all,     dist::Kind::barrier};
+  std::vector<Index> bytes = {8,         64,      512,     4 << 10,  16 << 10, 64 << 10,
+                              256 << 10, 1 << 20, 4 << 20, 16 << 20, 64 << 20};
+  int calls = 0, rounds = 5;
+  int ranks_per_node = 0;
+  std::string network, json;  ///< empty: not asked for
+};
+
 struct BenchOptions {
-  enum class Kind { step, gemm } kind = Kind::step;
+  enum class Kind { step, gemm, collectives } kind = Kind::step;
+  CollectiveBenchOptions collectives;
   ModelOptions model;
   nn::Recompute recompute = nn::Recompute::none;
   Index batch = 16, steps = 10, warmup_steps = 3;

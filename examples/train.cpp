@@ -16,6 +16,7 @@
 #include "examples/files.h"
 #include "examples/gemm_peak.h"
 #include "examples/memory_check.h"
+#include "examples/network_file.h"
 #include "examples/process.h"
 #include "examples/program.h"
 #include "examples/progress.h"
@@ -175,6 +176,7 @@ int run(const TrainOptions& options, const dist::Comm& world) {
   context().threads = options.threads.value_or(std::max(1, world.cores_on_node() / world.ranks_on_node()));
   const nn::ModelConfig config = configure(options.model);
   const nn::Dataset data = open_data(options.data, config);
+  if (!options.network.empty()) dist::set_network(world, read_network(options.network));
   const dist::Mesh mesh(world, options.degrees);
   std::optional<nn::Checkpoint> checkpoint;
   if (!options.resume.empty()) checkpoint = open_checkpoint(options, config, data);

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "tests/examples/child.h"
 
 namespace tessera {
@@ -36,6 +38,51 @@ TEST(Bench, GemmTellsTheLayersOfTheModel) {
     head = head || (row.at("layer") == "head" && row.at("outputs") == 256);
   }
   EXPECT_TRUE(head);
+}
+
+TEST(Bench, CollectivesTimesEveryAlgorithmAndBothYardsticks) {
+  const Folder folder;
+  const Outcome outcome =
+      run("bench",
+          {"collectives", "--op", "all_reduce,all_to_all", "--bytes", "8,100000", "--calls", "2", "--rounds",
+           "2", "--ranks-per-node", "2", "--json", folder.path("net.json")},
+          3);
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  const auto json = read_json(folder.path("net.json"));
+  std::map<std::string, int> lines;
+  for (const auto& line : json.at("results")) {
+    ++lines[line.at("op").get<std::string>() + " " + line.at("algorithm").get<std::string>()];
+    EXPECT_EQ(line.at("ranks"), 3);
+    EXPECT_GT(line.at("best_s"), 0);
+    EXPECT_LE(line.at("best_s"), line.at("median_s"));
+    EXPECT_NEAR(line.at("algbw").get<double>() * line.at("median_s").get<double>(), line.at("bytes"), 1e-6);
+    const double factor = line.at("op") == "all_reduce" ? 4.0 / 3 : 2.0 / 3;
+    EXPECT_NEAR(line.at("busbw").get<double>() / line.at("algbw").get<double>(), factor, 1e-9);
+  }
+  for (const char* name :
+       {"all_reduce automatic", "all_reduce ring", "all_reduce recursive_doubling",
+        "all_reduce halving_doubling", "all_reduce binomial", "all_reduce hierarchical", "all_reduce mpi",
+        "all_reduce mpi-nonblocking", "all_to_all pairwise", "all_to_all bruck"})
+    EXPECT_EQ(lines[name], 2) << name;
+  for (const char* field : {"send_recv_bandwidth", "alpha_s", "beta_s_per_byte"})
+    EXPECT_GT(json.at(field), 0);
+
+  // What it measured is what train goes by.
+  const std::vector<std::string> small = {"--model", "gpt-pico", "--steps", "2", "--batch", "2", "--network"};
+  auto arguments = small;
+  arguments.push_back(folder.path("net.json"));
+  EXPECT_EQ(run("train", arguments, 2).status, 0);
+  arguments.back() = folder.file("bad.json", R"({"network": {"node": {"alpha_s": -1}, "across": {}}})");
+  const Outcome refused = run("train", arguments, 2);
+  EXPECT_EQ(refused.status, 2);
+  EXPECT_NE(refused.err.find("alpha_s"), std::string::npos) << refused.err;
+}
+
+TEST(Bench, RefusesWhatItCannotMeasure) {
+  EXPECT_EQ(run("bench", {"collectives"}).status, 2);
+  EXPECT_EQ(run("bench", {"collectives", "--op", "point_to_point"}, 2).status, 2);
+  EXPECT_EQ(run("bench", {"collectives", "--bytes", "3"}, 2).status, 2);
+  EXPECT_EQ(run("bench", {"gemm"}, 2).status, 2);
 }
 
 }  // namespace
