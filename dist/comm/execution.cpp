@@ -119,6 +119,7 @@ bool Execution::post_receive(const plan::Step& step) {
   std::byte* into = adds ? nullptr : buffer_.in_place(range);
   if (into == nullptr) into = scratch_for(piece);
   if (faults() != nullptr) faults()->poison(into, piece.bytes);
+  record_posted(piece);
   MPI_Request request = MPI_REQUEST_NULL;
   require_success(MPI_Irecv(into, static_cast<int>(piece.bytes), MPI_BYTE, comm_->mpi_ranks[step.from], tag_,
                             comm_->mpi, &request),
@@ -146,6 +147,7 @@ bool Execution::post_send(const plan::Step& step) {
     piece.range = {};
   }
   const bool synchronous = faults() != nullptr && faults()->before_send();
+  record_posted(piece);
   MPI_Request request = MPI_REQUEST_NULL;
   require_success(
       (synchronous ? MPI_Issend : MPI_Isend)(from, static_cast<int>(piece.bytes), MPI_BYTE,
@@ -177,7 +179,6 @@ std::byte* Execution::scratch_for(Piece& piece) {
 }
 
 void Execution::add_piece(Piece piece, MPI_Request request) {
-  record_posted(piece);
   count_in_flight(piece.bytes);
   ++num_requests_;
   pieces_.push_back(std::move(piece));

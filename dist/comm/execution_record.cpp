@@ -50,6 +50,7 @@ void Execution::record_end() {
   if (Recorder* to = recorder(); to != nullptr) to->end_operation(operation_);
 }
 
+// Before MPI has it: afterwards this rank may lose its core, and the other one see it come earlier.
 void Execution::record_posted(Piece& piece) const {
   Recorder* to = recorder();
   if (to == nullptr || !to->detailed()) return;
