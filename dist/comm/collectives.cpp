@@ -19,6 +19,8 @@ Work begin(const Comm& comm, Buffer buffer, plan::Call call, Algorithm algorithm
   call.ranks = comm.size();
   call.count = buffer.count();
   if (algorithm == Algorithm::hierarchical) call.nodes = comm.state().ranks_by_node;
+  const Index payload =
+      buffer.bytes(call.kind == Kind::all_to_all ? plan::hull(call.parts, 0, call.ranks).size : call.count);
   plan::Schedule schedule = plan::schedule(call, algorithm);
   if (!schedule.order.empty()) buffer = buffer.arranged(schedule.order);
   if (schedule.workspace > 0)
@@ -27,7 +29,8 @@ Work begin(const Comm& comm, Buffer buffer, plan::Call call, Algorithm algorithm
                    {.kind = call.kind,
                     .algorithm = algorithm,
                     .reduction = options.reduction,
-                    .cutting = options.cutting});
+                    .cutting = options.cutting,
+                    .bytes = payload});
 }
 
 Work begin(const Comm& comm, const Buffer& buffer, plan::Call call, const CollectiveOptions& options) {

@@ -15,7 +15,6 @@ Counter& Counter::operator+=(const Counter& other) {
   messages_received += other.messages_received;
   bytes_received += other.bytes_received;
   pieces_received += other.pieces_received;
-  wait_s += other.wait_s;
   return *this;
 }
 
@@ -54,6 +53,8 @@ void set_nodes(CommState& state, std::vector<int> nodes) {
 }
 
 void set_network(const Comm& comm, const plan::Network& network) { *comm.state().network = network; }
+
+const plan::Network& Comm::network() const { return *state_->network; }
 
 int Comm::rank() const { return state_->rank; }
 int Comm::size() const { return state_->size(); }

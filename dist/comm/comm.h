@@ -21,13 +21,12 @@ using plan::kNumKinds;
 using plan::parse_algorithm;
 using plan::to_string;
 
-/// What this rank has sent, received and waited for. A message is one of a round's; it travels as one piece
+/// What this rank has sent and received. A message is one of a round's; it travels as one piece
 /// or more. Bytes are payload.
 struct Counter {
   Index calls = 0;
   Index messages_sent = 0, bytes_sent = 0, pieces_sent = 0;
   Index messages_received = 0, bytes_received = 0, pieces_received = 0;
-  double wait_s = 0;  ///< inside wait(), blocking calls included
 
   Counter& operator+=(const Counter& other);
 };
@@ -70,6 +69,9 @@ class Comm {
   Counter counter() const;
   Counter counter(Kind kind) const;
   const Counter& counter(Kind kind, Algorithm algorithm) const;
+
+  /// What Algorithm::automatic goes by.
+  const plan::Network& network() const;
 
   /// Where this communicator's messages make progress; one for all of the job.
   Progress& progress() const;

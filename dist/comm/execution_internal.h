@@ -43,7 +43,6 @@ class Execution {
   void await() { awaited_ = true; }
   bool awaited() const { return awaited_; }
   bool done() const { return round_ == rounds_.size() && pieces_.empty(); }
-  Counter& counter() { return counter_; }
   Progress& progress() { return *comm_->progress; }
 
   const char* kind() const { return to_string(options_.kind); }

@@ -1,7 +1,5 @@
 // What an execution tells the recorder.
 
-#include <algorithm>
-
 #include "dist/comm/execution_internal.h"
 #include "dist/plan/rounds.h"
 
@@ -9,11 +7,8 @@ namespace tessera::dist {
 
 std::shared_ptr<const Channel> channel_of(CommState& state) {
   if (state.channel == nullptr) {
-    Channel channel{state.name.axis, state.name.purpose, state.key, state.rank, state.world_ranks};
-    for (const int node : state.nodes)
-      channel.ranks_per_node =
-          std::max(channel.ranks_per_node, static_cast<int>(std::ranges::count(state.nodes, node)));
-    state.channel = std::make_shared<const Channel>(std::move(channel));
+    state.channel = std::make_shared<const Channel>(
+        Channel{state.name.axis, state.name.purpose, state.key, state.rank, state.world_ranks, state.nodes});
   }
   return state.channel;
 }
@@ -29,7 +24,7 @@ void Execution::record() {
   Operation operation{.channel = channel_of(*comm_),
                       .name = to_string(options_.kind),
                       .algorithm = to_string(options_.algorithm),
-                      .bytes = buffer_.bytes(buffer_.count())};
+                      .bytes = options_.bytes >= 0 ? options_.bytes : buffer_.bytes(buffer_.count())};
   if (collective()) {
     operation.order = comm_->num_collectives - 1;
   } else {

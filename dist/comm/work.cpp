@@ -65,9 +65,7 @@ void Work::wait() const {
   execution_->await();
   const SpanScope span(execution_->progress().recorder(), SpanKind::wait, execution_->kind(),
                        execution_->operation());
-  const double begin_s = now_s();
   execution_->progress().wait_until([this] { return execution_->done(); });
-  execution_->counter().wait_s += now_s() - begin_s;
 }
 
 Work run_async(const Comm& comm, Buffer buffer, plan::Rounds rounds, const RunOptions& options) {

@@ -28,6 +28,7 @@ struct RunOptions {
   Algorithm algorithm = Algorithm::direct;
   Reduction reduction = Reduction::sum;
   Cutting cutting{};
+  Index bytes = -1;  ///< to record where the buffer holds more than the operation is of; -1: the buffer's
 };
 
 /// An operation under way: a value handle. Without a handle it goes on all the same.

@@ -77,7 +77,7 @@ void Accountant::account(const Arrivals& arrivals) {
     memory_[i] = {context().ledger.current_bytes(category), context().ledger.peak_bytes(category)};
   }
   num_events_ += std::ssize(recorder_.spans()) + std::ssize(recorder_.operations());
-  add_operations(comms_, recorder_.operations(), arrivals);
+  add_operations(comms_, recorder_.operations(), arrivals, comm_.network());
   if (recorder_.detailed()) timeline_ += chrome_events(recorder_, arrivals, comm_.rank(), to_origin_s);
 }
 

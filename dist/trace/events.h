@@ -37,7 +37,7 @@ struct Channel {
   std::uint64_t key = 0;
   int rank = 0;  ///< this rank's place among them
   std::vector<int> world_ranks = {0};
-  int ranks_per_node = 1;  ///< the most that share one
+  std::vector<int> nodes = {0};  ///< number of each rank's node
 };
 
 /// Communication under way: a collective, or a message from one rank to another. It has begun when this rank

@@ -61,8 +61,11 @@ TEST(Account, SurvivesJson) {
 }
 
 TEST(Account, CountsOperationsFromTheLastArrival) {
+  const plan::Network network{.across = {.alpha_s = 10, .beta_s_per_byte = 0.5, .per_message_s = 1},
+                              .add_s_per_byte = 2};
   Channel channel{.axis = "dp", .purpose = "gradients"};
   channel.world_ranks = {0, 1};
+  channel.nodes = {0, 1};
   const auto shared = std::make_shared<const Channel>(channel);
   Operation operation{.channel = shared,
                       .name = "all_reduce",
@@ -73,13 +76,15 @@ TEST(Account, CountsOperationsFromTheLastArrival) {
                       .messages_sent = 2,
                       .bytes_sent = 80};
   std::vector<CommAccount> accounts;
-  add_operations(accounts, {operation, operation}, {1, 4});
+  add_operations(accounts, {operation, operation}, {1, 4}, network);
   operation.algorithm = "binomial";
-  add_operations(accounts, {operation}, {0});
+  add_operations(accounts, {operation}, {0}, network);
   ASSERT_EQ(accounts.size(), 2U);
   EXPECT_EQ(accounts[0].calls, 2);
   EXPECT_EQ(accounts[0].seconds, 5);
   EXPECT_EQ(accounts[0].bytes, 160);
+  // Two rounds of half the buffer between nodes, half of it added.
+  EXPECT_DOUBLE_EQ(accounts[0].predicted_s, 2 * (2 * 10.0 + 80 * 0.5 + 40 * 2.0));
   EXPECT_EQ(accounts[1].seconds, 4) << "not before this rank began";
 }
 
