@@ -260,6 +260,8 @@ void add_flags(CLI::App& app, TrainOptions& o) {
   run.text("--json", o.json, "FILE", "Where to write what was measured");
   run.text("--trace", o.trace, "FILE",
            fmt::format("Where to write a timeline of the first {} steps, for ui.perfetto.dev", kTracedSteps));
+  run.text("--report", o.report, "FILE",
+           "Where to write the run's report: one page for browsers, that needs no network");
 
   add_optimizer_flags(app, o);
   add_diagnosis_flags(app, o.diagnosis);

@@ -61,10 +61,11 @@ struct TrainOptions {
   double clip = 1;
   std::uint64_t seed = 1;
   DType dtype = DType::f32;
-  std::optional<int> threads;                      ///< default: the node's cores, shared among its ranks
-  std::string network, save, resume, json, trace;  ///< empty: not asked for
-  std::optional<Index> save_every;                 ///< default: at the end alone
+  std::optional<int> threads;  ///< default: the node's cores, shared among its ranks
+  std::string network, save, resume, json, trace, report;  ///< empty: not asked for
+  std::optional<Index> save_every;                         ///< default: at the end alone
 
+  bool wants_timeline() const { return !trace.empty() || !report.empty(); }
   Index steps_between_validations() const { return eval_every.value_or((steps + 4) / 5); }
   bool bytes_as_tokens() const { return !data.ends_with(".u16"); }
 };

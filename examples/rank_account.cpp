@@ -5,7 +5,6 @@
 #include <sstream>
 
 #include "dist/trace/chrome_trace.h"
-#include "dist/trace/gather.h"
 #include "examples/files.h"
 #include "examples/process.h"
 
@@ -53,14 +52,12 @@ dist::RankAccount rank_account(const dist::Accountant& accounts, const dist::Mes
   return account;
 }
 
-void write_timeline(const std::string& path, const dist::Comm& world, const dist::Accountant& accounts,
+void write_timeline(const std::string& path, const std::vector<std::string>& timeline,
                     const std::vector<dist::RankAccount>& ranks) {
-  const std::vector<std::string> events = dist::gather_texts(world, accounts.timeline());
-  if (world.rank() > 0) return;
   std::vector<std::string> names;
   for (const dist::RankAccount& account : ranks) names.push_back(timeline_name(account));
   std::ostringstream text;
-  dist::write_chrome_trace(text, events, names);
+  dist::write_chrome_trace(text, timeline, names);
   write_file(path, text.str());
 }
 

@@ -14,9 +14,9 @@ namespace tessera {
 dist::RankAccount rank_account(const dist::Accountant& accounts, const dist::Mesh& mesh,
                                const nn::Transformer& model, dist::TrainingShape shape);
 
-/// Writes the timeline of all ranks, on rank 0. Collective.
-/// @param ranks their accounts, on rank 0
-void write_timeline(const std::string& path, const dist::Comm& world, const dist::Accountant& accounts,
+/// Writes what is for timeline viewers.
+/// @param timeline each rank's events
+void write_timeline(const std::string& path, const std::vector<std::string>& timeline,
                     const std::vector<dist::RankAccount>& ranks);
 
 }  // namespace tessera

@@ -22,6 +22,7 @@
 #include "examples/progress.h"
 #include "examples/rank_account.h"
 #include "examples/resume.h"
+#include "examples/train_page.h"
 #include "examples/train_report.h"
 #include "nn/data.h"
 #include "nn/train_step.h"
@@ -162,13 +163,17 @@ void finish(const Training& run, const History& history) {
                               dist::gather_accounts(run.mesh.world(), account),
                               context().ledger,
                               peak_gemm(o, run.mesh.world())};
-  if (!o.trace.empty()) write_timeline(o.trace, run.mesh.world(), run.accounts, report.ranks);
+  std::vector<std::string> timeline;
+  if (o.wants_timeline()) timeline = dist::gather_texts(run.mesh.world(), run.accounts.timeline());
   if (!run.speaks()) return;
   print_report(report);
   if (!o.json.empty()) write_file(o.json, to_json(report).dump(1) + "\n");
+  if (!o.trace.empty()) write_timeline(o.trace, timeline, report.ranks);
+  if (!o.report.empty()) write_file(o.report, train_page(report, run.parallel.report, timeline));
   if (!o.save.empty()) fmt::print("model saved in {}\n", o.save);
   if (!o.json.empty()) fmt::print("measurements in {}\n", o.json);
   if (!o.trace.empty()) fmt::print("timeline in {}, for ui.perfetto.dev\n", o.trace);
+  if (!o.report.empty()) fmt::print("report in {}, for a browser\n", o.report);
 }
 
 int run(const TrainOptions& options, const dist::Comm& world) {
@@ -186,6 +191,7 @@ int run(const TrainOptions& options, const dist::Comm& world) {
   on_first_rank(world, [&] {
     check_writable_file("--json", options.json);
     check_writable_file("--trace", options.trace);
+    check_writable_file("--report", options.report);
     check_writable_folder("--save", options.save);
   });
 
@@ -196,7 +202,7 @@ int run(const TrainOptions& options, const dist::Comm& world) {
                                                .bucket_bytes = bytes_of_mb(options.bucket_mb),
                                                .collectives = {.algorithm = options.algorithm}});
   model.set_recompute(options.recompute);
-  dist::Accountant accounts(world, options.trace.empty() ? 0 : kTracedSteps);
+  dist::Accountant accounts(world, options.wants_timeline() ? kTracedSteps : 0);
   nn::Optimizer optimizer(model.parameters(), options.optimizer);
   if (checkpoint) {
     checkpoint->load(model.parameters());
