@@ -1,13 +1,10 @@
-// Lesson 1: a sum over ranks, three ways.
+// A sum over ranks, three ways. Algorithms differ in how many messages follow each other (latency) and in how
+// many bytes a rank sends (bandwidth):
+//   - ring: shares travel twice round, each rank adds its own; the fewest bytes, the most rounds;
+//   - tree: pairs merge, then pairs of pairs, and the sum goes back down; few rounds, each of all bytes;
+//   - halving: partners swap halves, then quarters, and double back; few rounds and the fewest bytes.
 //
-// The idea. An all-reduce leaves on every rank the sum of all ranks' arrays. Algorithms differ in how many
-// messages follow each other (latency) and in how many bytes a rank sends (bandwidth).
-//   ring     a share travels to the next rank, who adds its own, twice round: the fewest bytes, the most
-//   rounds tree     pairs merge, then pairs of pairs; the sum goes back down: few rounds, each with all of
-//   the bytes halving  partners swap halves, then quarters; doubling puts the sum together: few rounds and
-//   the fewest bytes
-// An algorithm is data here (dist/plan), which dist/comm executes: so this program can print what will
-// happen, do it, and check that what was sent is what was planned.
+// An algorithm is data (dist/plan), which dist/comm executes; so this prints it, does it, and compares.
 //
 //     mpirun -n 4 build/bin/01_all_reduce
 //
@@ -37,9 +34,8 @@
 //     holds: a ring is cheaper for 100 MB
 //     holds: all three give the sum to all ranks, by the planned messages
 //
-// What to change. 3 ranks: halving folds the third rank in first, at what price? 8 ranks: how do rounds and
-// bytes grow? kCount = 2: who sends nothing? Give plan::Network a link of 20 us and 1 GB/s: where do the
-// crossovers go?
+// What to change: 3 ranks, where halving folds the third in first, at what price? 8 ranks: how do rounds and
+// bytes grow? kCount = 2: who sends nothing? A plan::Network of 20 us and 1 GB/s: where are the crossovers?
 
 #include <fmt/format.h>
 
