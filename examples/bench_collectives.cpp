@@ -108,11 +108,17 @@ std::vector<Result> measure(const Bench& bench, Kind op, Index bytes) {
   Operand o(op, bytes, bench.comm.size());
   std::vector<Contender> contenders;
   std::vector<double> predictions;
+  const auto asked = [&](const std::string& name) {
+    const auto& names = bench.options.algorithms;
+    return names.empty() || std::ranges::count(names, name) > 0;
+  };
   for (const Algorithm algorithm : algorithms(bench, op)) {
+    if (!asked(to_string(algorithm))) continue;
     contenders.push_back({to_string(algorithm), [&bench, &o, algorithm] { call(bench.comm, o, algorithm); }});
     predictions.push_back(predicted_s(bench, o, algorithm));
   }
   for (const Yardstick yardstick : {Yardstick::mpi, Yardstick::mpi_nonblocking}) {
+    if (!asked(to_string(yardstick))) continue;
     contenders.push_back({to_string(yardstick), [&bench, &o, yardstick] {
                             dist::run_yardstick(yardstick, bench.comm, o.op, o.x);
                           }});
@@ -160,8 +166,9 @@ int first_elsewhere(const Comm& comm) {
 }
 
 struct Links {
-  plan::Network network;  ///< of a link that is missing, the built-in prices
-  double bandwidth = 0;   ///< of the slowest
+  plan::Network network;       ///< of a link that is missing, the built-in prices
+  double bandwidth = 0;        ///< of the slowest, at best
+  double large_bandwidth = 0;  ///< of its largest message
 };
 
 Links fit(const Comm& comm) {
@@ -169,6 +176,7 @@ Links fit(const Comm& comm) {
   const auto link = [&](int peer) {
     const MessageTimes times = time_messages(comm, peer);
     links.bandwidth = times.best_bandwidth();
+    links.large_bandwidth = times.bytes.back() / times.seconds.back();
     return fit_link(comm, peer, times);
   };
   if (comm.nodes()[1] == comm.nodes()[0]) links.network.node = link(1);
@@ -196,7 +204,8 @@ void print_header(const Bench& bench, const Links& links) {
   const Comm& comm = bench.comm;
   fmt::print("{} ranks, {} on a node, {} cores there\n", comm.size(), bench.topology.ranks_per_node,
              comm.cores_on_node());
-  fmt::print("send, receive  {:.2f} GB/s one way at best\n", links.bandwidth / 1e9);
+  fmt::print("send, receive  {:.2f} GB/s one way at best, {:.2f} of 64 MiB\n", links.bandwidth / 1e9,
+             links.large_bandwidth / 1e9);
   if (bench.topology.ranks_per_node > 1) print_link("on a node", links.network.node);
   if (bench.topology.nodes() > 1) print_link("between nodes", links.network.across);
   fmt::print("\n{:<15}{:>10}  {:<30}{:>11}{:>11}{:>11}{:>9}{:>9}\n", "", "bytes", "algorithm", "best us",

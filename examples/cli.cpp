@@ -297,9 +297,16 @@ dist::Kind collective_from(const std::string& name) {
   return kind;
 }
 
+std::string contender_from(const std::string& name) {
+  if (name == "mpi" || name == "mpi-nonblocking") return name;
+  return to_string(dist::parse_algorithm(name));
+}
+
 void add_collective_flags(CLI::App& app, CollectiveBenchOptions& o) {
   Flags flags(app, "Measurement");
   flags.list("--op", o.ops, collective_from, "NAME,...", "Collectives; default: all");
+  flags.list("--algorithm", o.algorithms, contender_from, "NAME,...",
+             "Algorithms, mpi, mpi-nonblocking; default: all that a collective has");
   const auto bytes = [](const std::string& text) {
     return parse_number<Index>("--bytes", text, kBufferBytes);
   };

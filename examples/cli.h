@@ -97,6 +97,7 @@ struct CollectiveBenchOptions {
                                  dist::Kind::scatter,    dist::Kind::all_to_all,     dist::Kind::barrier};
   std::vector<Index> bytes = {8,         64,      512,     4 << 10,  16 << 10, 64 << 10,
                               256 << 10, 1 << 20, 4 << 20, 16 << 20, 64 << 20};
+  std::vector<std::string> algorithms{};  ///< and yardsticks; none: all
   int calls = 0, rounds = 5;
   int ranks_per_node = 0;
   std::string network, json;  ///< empty: not asked for
