@@ -66,7 +66,8 @@ std::function<bool()> begin_agreement(const Comm& comm, const Buffer& buffer, co
   const std::span<Index> numbers(calls->front().data(), calls->size() * Call().size());
   const std::vector<plan::Range> parts = plan::shares(std::ssize(numbers), comm.size());
   const auto exchange = start(std::make_shared<Execution>(
-      comm.shared_state(), numbers, plan::ring_all_gather(comm.rank(), parts),
+      comm.shared_state(), numbers,
+      std::make_shared<const plan::Rounds>(plan::ring_all_gather(comm.rank(), parts)),
       RunOptions{.kind = options.kind, .algorithm = options.algorithm}, tag, comm.state().agreements));
   return [calls, exchange, state = comm.shared_state()] {
     if (!exchange->done()) return false;

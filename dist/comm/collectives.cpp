@@ -13,44 +13,74 @@ void check_summable(Kind kind, const Buffer& buffer) {
   check(buffer.element() != Element::byte, to_string(kind), "bytes cannot be summed");
 }
 
-Work begin(const Comm& comm, Buffer buffer, plan::Call call, Algorithm algorithm,
+// A collective as the caller asks for it. No parts: even ones.
+struct Request {
+  Kind kind;
+  const Parts& parts;
+  int root = 0;
+};
+const Parts kEven;
+
+// Even parts of `count` elements; of all_to_all, even blocks of either half.
+Parts even_parts(Kind kind, Index count, int ranks) {
+  switch (kind) {
+    case Kind::reduce_scatter:
+    case Kind::all_gather:
+    case Kind::gather:
+    case Kind::scatter:
+      return plan::shares(count, ranks);
+    case Kind::all_to_all:
+      check(count % (2 * ranks) == 0, "all_to_all", count / 2, " elements make no equal blocks for ", ranks,
+            " ranks");
+      return plan::shares(count, 2 * ranks);
+    default:
+      return {};
+  }
+}
+
+const std::shared_ptr<const plan::Schedule>& schedule_of(CommState& state, const Request& request,
+                                                         Index count, Algorithm algorithm) {
+  CommState::LastSchedule& last =
+      state.schedules[static_cast<std::size_t>(request.kind)][static_cast<std::size_t>(algorithm)];
+  if (last.count == count && last.root == request.root && last.parts == request.parts) return last.schedule;
+  const Parts parts = request.parts.empty() ? even_parts(request.kind, count, state.size()) : request.parts;
+  auto schedule = std::make_shared<const plan::Schedule>(
+      plan::schedule({.kind = request.kind,
+                      .rank = state.rank,
+                      .ranks = state.size(),
+                      .count = count,
+                      .parts = parts,
+                      .root = request.root,
+                      .nodes = algorithm == Algorithm::hierarchical ? state.ranks_by_node : plan::Nodes{}},
+                     algorithm));
+  last = {count, request.root, request.parts, std::move(schedule)};
+  return last.schedule;
+}
+
+Work begin(const Comm& comm, Buffer buffer, const Request& request, Index payload, Algorithm algorithm,
            const CollectiveOptions& options) {
-  call.rank = comm.rank();
-  call.ranks = comm.size();
-  call.count = buffer.count();
-  if (algorithm == Algorithm::hierarchical) call.nodes = comm.state().ranks_by_node;
-  const Index payload =
-      buffer.bytes(call.kind == Kind::all_to_all ? plan::hull(call.parts, 0, call.ranks).size : call.count);
-  plan::Schedule schedule = plan::schedule(call, algorithm);
-  if (!schedule.order.empty()) buffer = buffer.arranged(schedule.order);
-  if (schedule.workspace > 0)
-    buffer = buffer.followed_by(Buffer::scratch(buffer.element(), schedule.workspace));
-  return run_async(comm, std::move(buffer), std::move(schedule.rounds),
-                   {.kind = call.kind,
+  const std::shared_ptr<const plan::Schedule> schedule =
+      schedule_of(comm.state(), request, buffer.count(), algorithm);
+  if (!schedule->order.empty()) buffer = buffer.arranged(schedule->order);
+  if (schedule->workspace > 0)
+    buffer = buffer.followed_by(Buffer::scratch(buffer.element(), schedule->workspace));
+  return run_async(comm, std::move(buffer), SharedRounds(schedule, &schedule->rounds),
+                   {.kind = request.kind,
                     .algorithm = algorithm,
                     .reduction = options.reduction,
                     .cutting = options.cutting,
                     .bytes = payload});
 }
 
-Work begin(const Comm& comm, const Buffer& buffer, plan::Call call, const CollectiveOptions& options) {
+Work begin(const Comm& comm, const Buffer& buffer, const Request& request, const CollectiveOptions& options) {
+  const Index bytes = buffer.bytes(buffer.count());
   const Algorithm algorithm = options.algorithm == Algorithm::automatic
-                                  ? automatic_algorithm(comm, call.kind, buffer.bytes(buffer.count()))
+                                  ? automatic_algorithm(comm, request.kind, bytes)
                                   : options.algorithm;
-  return begin(comm, buffer, std::move(call), algorithm, options);
-}
-
-Parts parts_or_shares(const Comm& comm, const Buffer& buffer, const Parts& parts) {
-  return parts.empty() ? plan::shares(buffer.count(), comm.size()) : parts;
+  return begin(comm, buffer, request, bytes, algorithm, options);
 }
 
 // ---- all_to_all ----
-
-std::vector<Index> equal_blocks(const Comm& comm, const Buffer& buffer) {
-  check(buffer.count() % comm.size() == 0, "all_to_all", buffer.count(),
-        " elements make no equal blocks for ", comm.size(), " ranks");
-  return std::vector<Index>(comm.size(), buffer.count() / comm.size());
-}
 
 void check_blocks(const char* what, const Comm& comm, const Buffer& buffer, const std::vector<Index>& sizes) {
   check(std::ssize(sizes) == comm.size(), "all_to_all", sizes.size(), " blocks to ", what,
@@ -59,16 +89,6 @@ void check_blocks(const char* what, const Comm& comm, const Buffer& buffer, cons
   for (const Index size : sizes) count += size;
   check(count == buffer.count(), "all_to_all", "blocks to ", what, " have ", count, " elements, the buffer ",
         buffer.count());
-}
-
-Work begin_all_to_all(const Comm& comm, const Buffer& send, const Buffer& receive, const BlockSizes& sizes,
-                      Algorithm algorithm, const CollectiveOptions& options) {
-  check_blocks("send", comm, send, sizes.sends);
-  check_blocks("receive", comm, receive, sizes.receives);
-  std::vector<Index> all = sizes.sends;
-  all.insert(all.end(), sizes.receives.begin(), sizes.receives.end());
-  return begin(comm, send.followed_by(receive), {.kind = Kind::all_to_all, .parts = plan::in_a_row(all)},
-               algorithm, options);
 }
 
 template <class T>
@@ -90,58 +110,62 @@ Algorithm automatic_algorithm(const Comm& comm, Kind kind, Index bytes) {
 
 Work all_reduce_async(const Comm& comm, const Buffer& buffer, const CollectiveOptions& options) {
   check_summable(Kind::all_reduce, buffer);
-  return begin(comm, buffer, {.kind = Kind::all_reduce}, options);
+  return begin(comm, buffer, {Kind::all_reduce, kEven}, options);
 }
 
 Work reduce_scatter_async(const Comm& comm, const Buffer& buffer, const Parts& parts,
                           const CollectiveOptions& options) {
   check_summable(Kind::reduce_scatter, buffer);
-  return begin(comm, buffer, {.kind = Kind::reduce_scatter, .parts = parts_or_shares(comm, buffer, parts)},
-               options);
+  return begin(comm, buffer, {Kind::reduce_scatter, parts}, options);
 }
 
 Work all_gather_async(const Comm& comm, const Buffer& buffer, const Parts& parts,
                       const CollectiveOptions& options) {
-  return begin(comm, buffer, {.kind = Kind::all_gather, .parts = parts_or_shares(comm, buffer, parts)},
-               options);
+  return begin(comm, buffer, {Kind::all_gather, parts}, options);
 }
 
 Work broadcast_async(const Comm& comm, const Buffer& buffer, int root, const CollectiveOptions& options) {
-  return begin(comm, buffer, {.kind = Kind::broadcast, .root = root}, options);
+  return begin(comm, buffer, {Kind::broadcast, kEven, root}, options);
 }
 
 Work reduce_async(const Comm& comm, const Buffer& buffer, int root, const CollectiveOptions& options) {
   check_summable(Kind::reduce, buffer);
-  return begin(comm, buffer, {.kind = Kind::reduce, .root = root}, options);
+  return begin(comm, buffer, {Kind::reduce, kEven, root}, options);
 }
 
 Work gather_async(const Comm& comm, const Buffer& buffer, int root, const Parts& parts,
                   const CollectiveOptions& options) {
-  return begin(comm, buffer,
-               {.kind = Kind::gather, .parts = parts_or_shares(comm, buffer, parts), .root = root}, options);
+  return begin(comm, buffer, {Kind::gather, parts, root}, options);
 }
 
 Work scatter_async(const Comm& comm, const Buffer& buffer, int root, const Parts& parts,
                    const CollectiveOptions& options) {
-  return begin(comm, buffer,
-               {.kind = Kind::scatter, .parts = parts_or_shares(comm, buffer, parts), .root = root}, options);
+  return begin(comm, buffer, {Kind::scatter, parts, root}, options);
 }
 
 Work all_to_all_async(const Comm& comm, const Buffer& send, const Buffer& receive,
                       const CollectiveOptions& options) {
+  check(send.count() == receive.count(), "all_to_all", send.count(), " elements to send, room for ",
+        receive.count());
+  const Index bytes = send.bytes(send.count());
   const Algorithm algorithm = options.algorithm == Algorithm::automatic
-                                  ? automatic_algorithm(comm, Kind::all_to_all, send.bytes(send.count()))
+                                  ? automatic_algorithm(comm, Kind::all_to_all, bytes)
                                   : options.algorithm;
-  return begin_all_to_all(comm, send, receive, {equal_blocks(comm, send), equal_blocks(comm, receive)},
-                          algorithm, options);
+  return begin(comm, send.followed_by(receive), {Kind::all_to_all, kEven}, bytes, algorithm, options);
 }
 
 Work all_to_all_async(const Comm& comm, const Buffer& send, const Buffer& receive, const BlockSizes& sizes,
                       const CollectiveOptions& options) {
+  check_blocks("send", comm, send, sizes.sends);
+  check_blocks("receive", comm, receive, sizes.receives);
+  Parts parts = plan::in_a_row(sizes.sends);
+  const Parts received = plan::in_a_row(sizes.receives, send.count());
+  parts.insert(parts.end(), received.begin(), received.end());
   // A rank cannot know whether other ranks' blocks are of one size.
   const Algorithm algorithm =
       options.algorithm == Algorithm::automatic ? Algorithm::pairwise : options.algorithm;
-  return begin_all_to_all(comm, send, receive, sizes, algorithm, options);
+  return begin(comm, send.followed_by(receive), {Kind::all_to_all, parts}, send.bytes(send.count()),
+               algorithm, options);
 }
 
 Work all_to_all_async(const Comm& comm, const Buffer& buffer, const CollectiveOptions& options) {
@@ -152,7 +176,7 @@ Work all_to_all_async(const Comm& comm, const Buffer& buffer, const CollectiveOp
 
 Work barrier_async(const Comm& comm) {
   const Buffer token(Tensor::zeros({1}, DType::i32, Category::communication));
-  return begin(comm, token, {.kind = Kind::barrier}, {});
+  return begin(comm, token, {Kind::barrier, kEven}, {});
 }
 
 void all_reduce(const Comm& comm, const Buffer& buffer, const CollectiveOptions& options) {

@@ -26,8 +26,17 @@ struct CommState {
   std::shared_ptr<Progress> progress;
   std::shared_ptr<plan::Network> network = std::make_shared<plan::Network>();  ///< one for all of the job
 
-  /// The last answer to what automatic stands for, by kind: it takes a microsecond, as long as a small
-  /// message.
+  /// What the last collective of each kind and algorithm was, and what it came to: many are like the one
+  /// before, and to work it out takes as long as a small message.
+  struct LastSchedule {
+    Index count = -1;
+    int root = 0;
+    std::vector<plan::Range> parts{};  ///< as the caller gave them; none if it gave none
+    std::shared_ptr<const plan::Schedule> schedule{};
+  };
+  std::array<std::array<LastSchedule, kNumAlgorithms>, kNumKinds> schedules{};
+
+  /// The last answer to what automatic stands for, by kind.
   struct Choice {
     Index bytes = -1;
     Algorithm algorithm = Algorithm::automatic;
@@ -54,6 +63,10 @@ struct CommState {
   Index num_collectives = 0;                 ///< begun so far
   std::deque<const Execution*> collectives;  ///< those not finished, oldest first
   Index in_flight_bytes = 0;                 ///< of all collectives here
+
+  /// What MPI_Testsome fills in: one for all executions here, as they are looked at one after the other.
+  std::vector<MPI_Status> statuses{};
+  std::vector<int> completed{};
 
   plan::Topology topology() const { return {size(), ranks_per_node}; }
   int size() const { return static_cast<int>(mpi_ranks.size()); }

@@ -15,23 +15,28 @@ constexpr int kMaxRequests = 128;
 // time).
 constexpr Index kAwaited = 4;
 
+constexpr Index kScratchAlignment = 16;
+
 bool overlap(const plan::Range& a, const plan::Range& b) {
   return a.size > 0 && b.size > 0 && a.begin < b.end() && b.begin < a.end();
 }
 
 }  // namespace
 
-Execution::Execution(std::shared_ptr<CommState> comm, Buffer buffer, plan::Rounds rounds,
+Execution::Execution(std::shared_ptr<CommState> comm, Buffer buffer, SharedRounds rounds,
                      const RunOptions& options, int tag, Counter& counter)
     : comm_(std::move(comm)),
       buffer_(std::move(buffer)),
-      rounds_(std::move(rounds)),
+      shared_rounds_(std::move(rounds)),
+      rounds_(*shared_rounds_),
       options_(options),
       tag_(tag),
       counter_(counter) {
   const Index limit = options.cutting.message_limit_bytes;
   segment_size_ = std::max<Index>(
       1, (collective() ? std::min(limit, options.cutting.segment_bytes) : limit) / buffer_.bytes(1));
+  pieces_.reserve(4);
+  requests_.reserve(4);
   ++counter_.calls;
   if (collective()) comm_->collectives.push_back(this);
 }
@@ -174,8 +179,15 @@ bool Execution::may_work(Index bytes) {
 }
 
 std::byte* Execution::scratch_for(Piece& piece) {
-  piece.scratch = std::make_unique<Storage>(piece.bytes, Category::communication);
-  return static_cast<std::byte*>(piece.scratch->data());
+  const Index room = (piece.bytes + kScratchAlignment - 1) / kScratchAlignment * kScratchAlignment;
+  if (small_used_ + room <= std::ssize(small_)) {
+    piece.packed = small_.data() + small_used_;
+    small_used_ += room;
+  } else {
+    piece.storage = std::make_unique<Storage>(piece.bytes, Category::communication);
+    piece.packed = static_cast<std::byte*>(piece.storage->data());
+  }
+  return piece.packed;
 }
 
 void Execution::add_piece(Piece piece, MPI_Request request) {
@@ -226,19 +238,23 @@ bool Execution::can_combine(const Piece& received) const {
 
 bool Execution::collect() {
   if (num_requests_ == 0 || (faults() != nullptr && faults()->looks_away())) return false;
-  completed_.resize(requests_.size());
-  statuses_.resize(requests_.size());
+  std::vector<MPI_Status>& statuses = comm_->statuses;
+  std::vector<int>& completed = comm_->completed;
+  if (statuses.size() < requests_.size()) {
+    completed.resize(requests_.size());
+    statuses.resize(requests_.size());
+  }
   int count = 0;
   const int code = MPI_Testsome(static_cast<int>(requests_.size()), requests_.data(), &count,
-                                completed_.data(), statuses_.data());
+                                completed.data(), statuses.data());
   if (code == MPI_ERR_IN_STATUS)
-    for (int i = 0; i < count; ++i) require_success(statuses_[i].MPI_ERROR, "MPI_Testsome");
+    for (int i = 0; i < count; ++i) require_success(statuses[i].MPI_ERROR, "MPI_Testsome");
   require_success(code, "MPI_Testsome");
   if (count == 0) return false;
 
   for (int i = 0; i < count; ++i) {
-    Piece& piece = pieces_[completed_[i]];
-    if (piece.direction == Direction::receive) check_size(piece, statuses_[i]);
+    Piece& piece = pieces_[completed[i]];
+    if (piece.direction == Direction::receive) check_size(piece, statuses[i]);
     piece.arrived = true;
     record_arrived(piece);
   }
@@ -252,7 +268,7 @@ void Execution::drop_finished() {
   std::size_t kept = 0;
   for (std::size_t i = 0; i < pieces_.size(); ++i) {
     Piece& piece = pieces_[i];
-    if (piece.arrived && (piece.direction == Direction::send || !piece.scratch)) {
+    if (piece.arrived && (piece.direction == Direction::send || piece.packed == nullptr)) {
       count_in_flight(-piece.bytes);
       continue;
     }
@@ -271,12 +287,12 @@ bool Execution::combine_one() {
   const auto piece =
       std::ranges::find_if(pieces_, [&](const Piece& p) { return p.arrived && can_combine(p); });
   if (piece == pieces_.end() || !may_work(piece->bytes)) return false;
-  const auto* packed = static_cast<const std::byte*>(piece->scratch->data());
+  std::byte* const packed = piece->packed;
   if (piece->combine == plan::Combine::add)
     buffer_.combine(piece->range, packed, options_.reduction);
   else
     buffer_.unpack(piece->range, packed);
-  if (faults() != nullptr) faults()->poison(piece->scratch->data(), piece->bytes);
+  if (faults() != nullptr) faults()->poison(packed, piece->bytes);
   count_in_flight(-piece->bytes);
   requests_.erase(requests_.begin() + (piece - pieces_.begin()));
   pieces_.erase(piece);

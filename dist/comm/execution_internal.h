@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <functional>
 #include <memory>
 #include <string>
@@ -28,7 +29,7 @@ namespace tessera::dist {
 class Execution {
  public:
   /// @param counter what the messages count as
-  Execution(std::shared_ptr<CommState> comm, Buffer buffer, plan::Rounds rounds, const RunOptions& options,
+  Execution(std::shared_ptr<CommState> comm, Buffer buffer, SharedRounds rounds, const RunOptions& options,
             int tag, Counter& counter);
 
   /// Posts nothing until ready() is true; held() until then.
@@ -42,6 +43,7 @@ class Execution {
   /// From now on this rank does nothing but wait for it.
   void await() { awaited_ = true; }
   bool awaited() const { return awaited_; }
+  Index in_flight_bytes() const { return in_flight_bytes_; }
   bool done() const { return round_ == rounds_.size() && pieces_.empty(); }
   Progress& progress() { return *comm_->progress; }
 
@@ -67,7 +69,8 @@ class Execution {
     int peer = -1;
     Index bytes = 0;
     plan::Combine combine = plan::Combine::copy;
-    std::unique_ptr<Storage> scratch{};  // null: in place
+    std::byte* packed = nullptr;         // null: in place
+    std::unique_ptr<Storage> storage{};  // of packed, unless it is small
     bool arrived = false;
     std::int64_t transfer = -1;  // where it is recorded: its number, and when it was posted
     double posted_s = 0;
@@ -102,7 +105,8 @@ class Execution {
 
   std::shared_ptr<CommState> comm_;
   Buffer buffer_;
-  plan::Rounds rounds_;
+  SharedRounds shared_rounds_;
+  const plan::Rounds& rounds_;  // those
   RunOptions options_;
   int tag_;
   Index segment_size_;  // elements
@@ -116,11 +120,12 @@ class Execution {
 
   std::vector<Piece> pieces_;
   std::vector<MPI_Request> requests_;  // one per piece; null once it has arrived
-  std::vector<MPI_Status> statuses_;
-  std::vector<int> completed_;
   Index in_flight_bytes_ = 0;
   int num_requests_ = 0;
   bool awaited_ = false;
+  alignas(
+      64) std::array<std::byte, 256> small_;  // scratch of the first small pieces; with it still under 1 KiB
+  Index small_used_ = 0;
   Index worked_bytes_ = 0;  // what this advance() has packed, copied and combined
 };
 

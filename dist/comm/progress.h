@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "dist/trace/events.h"
+#include "tensor/shape.h"
 
 namespace tessera::dist {
 
@@ -51,6 +52,7 @@ class Progress {
 
  private:
   bool advance(bool all);
+  Index in_flight_bytes() const;
   std::string under_way() const;
 
   const std::function<void()> poll_;  // what Context::poll points at

@@ -37,9 +37,9 @@ Work message(const char* op, const Comm& comm, Buffer buffer, int peer, int tag,
   const plan::Step step =
       sends ? plan::Step{.send = all, .to = peer} : plan::Step{.receive = all, .from = peer};
   const RunOptions options{.kind = Kind::point_to_point, .cutting = cutting};
-  auto execution =
-      std::make_shared<Execution>(comm.shared_state(), std::move(buffer), plan::Rounds{{step}}, options, tag,
-                                  comm.state().counter(options.kind, options.algorithm));
+  auto execution = std::make_shared<Execution>(
+      comm.shared_state(), std::move(buffer), std::make_shared<const plan::Rounds>(plan::Rounds{{step}}),
+      options, tag, comm.state().counter(options.kind, options.algorithm));
   if (comm.progress().recorder() != nullptr) execution->record();
   return Work(start(std::move(execution)));
 }
@@ -69,6 +69,10 @@ void Work::wait() const {
 }
 
 Work run_async(const Comm& comm, Buffer buffer, plan::Rounds rounds, const RunOptions& options) {
+  return run_async(comm, std::move(buffer), std::make_shared<const plan::Rounds>(std::move(rounds)), options);
+}
+
+Work run_async(const Comm& comm, Buffer buffer, SharedRounds rounds, const RunOptions& options) {
   check_cutting(to_string(options.kind), options.cutting, buffer.element());
 
   CommState& state = comm.state();

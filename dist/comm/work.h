@@ -12,9 +12,9 @@ class Execution;
 
 /// How messages are cut. All ranks of a call must agree on it; it changes no bit of the result.
 struct Cutting {
-  /// Collectives send in pieces of this size, and their rounds overlap. 128 to 512 KiB are equally fast here;
-  /// 64 KiB take 1.3 times as long for 64 MiB, 32 KiB twice.
-  Index segment_bytes = 256 << 10;
+  /// Collectives send in pieces of this size, and their rounds overlap. 128 to 512 KiB are equally fast here
+  /// for many; 64 KiB take 1.3 times as long for 64 MiB, 32 KiB twice.
+  Index segment_bytes = 512 << 10;
   /// What one communicator's collectives send and receive at a time; four times as much for one that is
   /// waited for.
   Index in_flight_bytes = 2 << 20;
@@ -55,6 +55,9 @@ class Work {
 /// bring rounds that fit together. The buffer must not be touched until the work is done.
 /// @throws std::invalid_argument for cutting that cannot be.
 Work run_async(const Comm& comm, Buffer buffer, plan::Rounds rounds, const RunOptions& options);
+/// Rounds that the next call may need again.
+using SharedRounds = std::shared_ptr<const plan::Rounds>;
+Work run_async(const Comm& comm, Buffer buffer, SharedRounds rounds, const RunOptions& options);
 
 /// Sends `buffer` to rank `to`, or receives it from rank `from`. The n-th message sent to a rank with a tag
 /// is the n-th received from it with that tag, and has the same size. Not cut, except at the message limit.

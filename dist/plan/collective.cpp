@@ -192,8 +192,9 @@ const Entry& checked_entry(const Call& call, Algorithm algorithm) {
   require_call(call);
   const Entries entries = entries_of(call.kind);
   const auto entry = std::ranges::find(entries, algorithm, &Entry::algorithm);
-  require(entry != entries.end(), to_string(call.kind), "has no algorithm ", to_string(algorithm),
-          ", expected ", algorithm_names(call.kind));
+  if (entry == entries.end())  // names only when they are needed: small collectives come here, too
+    require(false, to_string(call.kind), "has no algorithm ", to_string(algorithm), ", expected ",
+            algorithm_names(call.kind));
   return *entry;
 }
 
