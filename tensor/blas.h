@@ -24,8 +24,8 @@ template <class T>
 void gemm(Index m, Index n, Index k, T alpha, Matrix<const T> a, Matrix<const T> b, T beta, Matrix<T> c);
 
 /// The same for large matrices: rows of c are cut into panels by a rule of shape and threads alone, shared by
-/// the context's threads, with a tick after each. Panels of 6 ms cost 0 to 2 % here (4 ms: 0 to 6 %); one that is no multiple of 48
-/// rows changes bits.
+/// the context's threads, with a tick after each. Panels of 6 ms cost 0 to 2 % here (4 ms: 0 to 6 %); one
+/// that is no multiple of 48 rows changes bits.
 template <class T>
 void parallel_gemm(Index m, Index n, Index k, T alpha, Matrix<const T> a, Matrix<const T> b, T beta,
                    Matrix<T> c);

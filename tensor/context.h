@@ -16,7 +16,7 @@ struct OpInfo {
 };
 
 /// Who listens to ops. begin and end come around every op's forward and backward kernel, nested ones
-/// included; tick comes from inside long kernels, about every 4 ms, always on the thread that owns the
+/// included; tick comes from inside long kernels, every few ms, always on the thread that owns the
 /// context. Listening changes no bits.
 struct OpObserver {
   std::function<void(const OpInfo&)> begin, end;

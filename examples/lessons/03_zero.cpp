@@ -43,8 +43,8 @@
 //     holds: each number that this level shards is held once, every other by each rank
 //     holds: losses are those of data parallelism, to 1e-11
 //
-// What to change: give train_step .microbatches = 4. Levels 2 and 3 then send each microbatch's gradients, level 3
-// its parameters, too; levels 0 and 1 send no more than before. Which claims must change?
+// What to change: give train_step .microbatches = 4. Levels 2 and 3 then send each microbatch's gradients,
+// level 3 its parameters, too; levels 0 and 1 send no more than before. Which claims must change?
 
 #include <algorithm>
 #include <cmath>
