@@ -23,10 +23,12 @@ struct TrainingShape {
 
 /// Bytes of each category at their peak; < 0 where no formula says it.
 ///
-///  parameter  used; ZeRO 3: owned, the ends and two blocks
-///  gradient   used; ZeRO 2: owned, a bucket that fills and one that travels; ZeRO 3: owned, the ends and two
-///  blocks optimizer  states x owned communication  what has come and waits to be added, at most: two
-///  buckets; ZeRO 2: one activation what forward saves for backward, as backward begins; see saved_per_token
+///  - parameter: used; ZeRO 3: owned, the ends and two blocks
+///  - gradient: used; ZeRO 2: owned, a bucket that fills and one that travels; ZeRO 3: owned, the ends,
+///    two blocks
+///  - optimizer: states x owned
+///  - communication: what has come and waits to be added, at most two buckets; ZeRO 2: one
+///  - activation: what forward saves for backward, as backward begins; see saved_per_token
 std::array<double, kNumCategories> memory_formula(const nn::ModelConfig& config, const TrainingShape& shape);
 
 /// Numbers that a block saves of one token: without recompute 4 dim (both norms, the sum between the
