@@ -51,6 +51,11 @@ read_options() {
   [[ " $* " =~ " --threads" ]] || program+=(--threads 1)
 }
 
+check_user() {
+  [ "$(id -u)" = 0 ] || refuse "must be root to make network namespaces (you are $(id -un)): try sudo"
+  command -v -- "${program[0]}" >/dev/null || refuse "${program[0]}: no such program, expected one of build/bin"
+}
+
 check_programs() {
   mpirun=$(command -v mpirun.mpich || command -v mpirun) || refuse "mpirun is missing (Debian's package mpich)"
   [[ $("$mpirun" --version 2>/dev/null) == *HYDRA* ]] || refuse "$mpirun is not MPICH's (Debian's package mpich)"
@@ -59,13 +64,11 @@ check_programs() {
   [ -x /usr/sbin/sshd ] || missing+=(openssh-server)
   command -v ssh >/dev/null || missing+=(openssh-client)
   [ ${#missing[@]} = 0 ] || refuse "needs these packages: ${missing[*]} (apt-get install ${missing[*]})"
-  command -v -- "${program[0]}" >/dev/null || refuse "${program[0]}: no such program, expected one of build/bin"
 }
 
 namespaces=(unshare --mount --net --uts --pid --fork --kill-child --mount-proc)
 
-check_rights() {
-  [ "$(id -u)" = 0 ] || refuse "must be root to make network namespaces (you are $(id -un)): try sudo"
+check_namespaces() {
   local reason
   reason=$("${namespaces[@]}" mount -t tmpfs tmpfs /run 2>&1) ||
     refuse "root may not make namespaces here, as in a container without privileges ($reason)"
@@ -185,8 +188,9 @@ if [ "${1:-}" = --inside ]; then
 fi
 
 read_options "$@"
+check_user
 check_programs
-check_rights
+check_namespaces
 # In a process group of its own, so that an interrupt reaches it once, whether it comes from the keyboard or by kill.
 set -m
 setpriv --pdeathsig KILL "${namespaces[@]}" bash "$0" --inside "$mpirun" "$rate" "$per_host" "${program[@]}" &

@@ -31,7 +31,8 @@ expect 2 "got no program" "$two_hosts" --rate 1gbit
 expect 2 'got "fast"' "$two_hosts" --rate fast -- "$train"
 expect 2 'got "0"' "$two_hosts" --per-host 0 -- "$train"
 expect 2 "no such program" "$two_hosts" -- "$folder/none"
-[ "$(id -u)" != 0 ] || expect 2 "must be root" setpriv --reuid 65534 --clear-groups bash "$two_hosts" -- "$train"
+chmod 755 "$folder" && install -m 755 "$two_hosts" "$folder/readable.sh"  # by others, who may not enter the project's folder
+[ "$(id -u)" != 0 ] || expect 2 "must be root" setpriv --reuid 65534 --clear-groups bash "$folder/readable.sh" -- "$train"
 
 # --- the run across the link is the run on one host ----------------------------------------------------------------------------
 
