@@ -10,11 +10,6 @@ namespace {
 // Of one execution at a time: what looks at each of them must stay cheap.
 constexpr int kMaxRequests = 128;
 
-// How many times more may be in flight once the rank waits: then no tick comes before all of it has arrived,
-// and where ranks share cores, each finds more to do in its turn (64 MiB on 8 ranks and 2 cores: 0.8 of the
-// time).
-constexpr Index kAwaited = 4;
-
 constexpr Index kScratchAlignment = 16;
 
 bool overlap(const plan::Range& a, const plan::Range& b) {
@@ -96,7 +91,8 @@ bool Execution::room() const {
   Index bytes = oldest ? in_flight_bytes_ : comm_->in_flight_bytes;
   for (const plan::Step& step : rounds_[round_])
     if (!step.local()) bytes += buffer_.bytes(segment(step.send).size + segment(step.receive).size);
-  return bytes <= options_.cutting.in_flight_bytes * (awaited_ ? kAwaited : 1);
+  const Cutting& cutting = options_.cutting;
+  return bytes <= std::max(cutting.in_flight_bytes, awaited_ ? cutting.awaited_bytes : 0);
 }
 
 void Execution::next_group() {

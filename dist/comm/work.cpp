@@ -16,7 +16,8 @@ void check_cutting(const char* op, const Cutting& cutting, Element element) {
         " bytes for elements of ", smallest);
   check(cutting.message_limit_bytes >= smallest && cutting.message_limit_bytes <= largest, op,
         "a message limit of ", cutting.message_limit_bytes, " bytes, expected ", smallest, " to ", largest);
-  check(cutting.in_flight_bytes > 0, op, cutting.in_flight_bytes, " bytes in flight");
+  check(cutting.in_flight_bytes > 0 && cutting.awaited_bytes > 0, op, cutting.in_flight_bytes,
+        " bytes in flight, ", cutting.awaited_bytes, " awaited");
 }
 
 // Tags are used again when their last use here is over. Then it is, or will be first, on the other ranks too:

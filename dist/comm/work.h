@@ -15,9 +15,12 @@ struct Cutting {
   /// Collectives send in pieces of this size, and their rounds overlap. 128 to 512 KiB are equally fast here
   /// for many; 64 KiB take 1.3 times as long for 64 MiB, 32 KiB twice.
   Index segment_bytes = 512 << 10;
-  /// What one communicator's collectives send and receive at a time; four times as much for one that is
-  /// waited for.
+  /// What one communicator's collectives send and receive at a time.
   Index in_flight_bytes = 2 << 20;
+  /// The same for one that is waited for, if it is more: then no tick comes before all of it has arrived, and
+  /// where ranks share cores, each finds more to do in its turn (64 MiB on 8 ranks and 2 cores: 0.8 of the
+  /// time). What is packed, or has come and waits to be added, takes as much memory.
+  Index awaited_bytes = 8 << 20;
   /// No MPI message is larger. At most 2^31 - 1.
   Index message_limit_bytes = 1 << 30;
 };

@@ -26,6 +26,14 @@ void check_algorithm(Algorithm algorithm, int zero) {
   }
 }
 
+/// Packed pieces, and those that wait to be added, are memory that ZeRO is to save: no more of them while a
+/// rank waits than while it computes.
+CollectiveOptions collectives_of(const ParallelOptions& options, int level) {
+  CollectiveOptions collectives = options.collectives;
+  if (level > 0) collectives.cutting.awaited_bytes = collectives.cutting.in_flight_bytes;
+  return collectives;
+}
+
 /// A shard size of 1 is data parallelism, if it is asked for.
 void check_zero(int zero, const Degrees& d) {
   check(zero >= 0 && zero < kZeroLevels, "layout", "zero is ", zero, ", expected 0 to ", kZeroLevels - 1);
@@ -84,6 +92,7 @@ Parallel parallelize(nn::Transformer& model, const Mesh& mesh, const ParallelOpt
   const Axis replicate = mesh.axis("replicate");
   const Axis shard = mesh.product(mesh.axis("shard").atomic_axes());  // "dp" where that is all of it
   const int level = shard.size() > 1 ? options.zero : 0;
+  const CollectiveOptions collectives = collectives_of(options, level);
 
   PlacementTable table(model.parameters(), mesh.grid());
   data_parallel(table, replicate);
@@ -96,15 +105,15 @@ Parallel parallelize(nn::Transformer& model, const Mesh& mesh, const ParallelOpt
   LayoutReport report = layout_report(model, table, mesh.grid(), mesh.world().rank());
 
   auto all = std::make_shared<Strategies>(
-      Strategies{mesh.axis("dp").comm("loss"), {}, model.parameters(), options.collectives});
+      Strategies{mesh.axis("dp").comm("loss"), {}, model.parameters(), collectives});
   if (level == 1 || level == 2) all->shard = shard.comm("parameters");
-  if (level == 3) all->fully_sharded = std::make_unique<FullySharded>(model, shard, options.collectives);
+  if (level == 3) all->fully_sharded = std::make_unique<FullySharded>(model, shard, collectives);
   Buckets buckets =
       level == 3 ? block_buckets(model) : fill_buckets(model, options.bucket_bytes, options.dtype);
   all->gradients = std::make_unique<GradientFinaliser>(
       mesh, std::move(table), std::move(buckets),
       GradientOptions{
-          .collectives = options.collectives, .every_microbatch = level >= 2, .overlap = options.overlap});
+          .collectives = collectives, .every_microbatch = level >= 2, .overlap = options.overlap});
   return {exchange_of(all), std::move(report)};
 }
 

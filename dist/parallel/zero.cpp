@@ -15,10 +15,7 @@ void zero(PlacementTable& table, const Axis& shard, int level) {
   }
 }
 
-// The rank waits, and then four times as much is in flight; packed pieces of so much are memory that ZeRO is
-// to save.
-void gather_values(const nn::Parameters& parameters, const Comm& shard, CollectiveOptions options) {
-  options.cutting.in_flight_bytes /= 4;
+void gather_values(const nn::Parameters& parameters, const Comm& shard, const CollectiveOptions& options) {
   std::vector<Tensor> values;
   for (const nn::ParameterPtr& p : parameters) values.push_back(p->value.detach());
   const RankMajor rows = rank_major(values, shard.size());

@@ -24,6 +24,6 @@ void zero(PlacementTable& table, const Axis& shard, int level);
 ///
 /// Collective over `shard`, blocking; one all_gather, in place: (n-1)/n of the parameters' bytes sent per
 /// rank by ring. Copies: bit-identical on all ranks.
-void gather_values(const nn::Parameters& parameters, const Comm& shard, CollectiveOptions options);
+void gather_values(const nn::Parameters& parameters, const Comm& shard, const CollectiveOptions& options);
 
 }  // namespace tessera::dist
