@@ -11,13 +11,10 @@
 namespace tessera {
 namespace {
 
-void count_elements_into(dist::TrainingShape& shape, const nn::Transformer& model) {
-  for (const nn::ParameterPtr& p : model.parameters()) {
-    shape.used += p->used.shape.numel();
-    shape.owned += p->owned.shape.numel();
-  }
-  shape.block = nn::count_elements(model.blocks.front()->parameters());
-  shape.ends = shape.used - shape.block * std::ssize(model.blocks);
+Index used_elements(const nn::Transformer& model) {
+  Index elements = 0;
+  for (const nn::ParameterPtr& p : model.parameters()) elements += p->used.shape.numel();
+  return elements;
 }
 
 /// "rank 3: dp 1, tp 1 on host"
@@ -33,8 +30,7 @@ std::string timeline_name(const dist::RankAccount& account) {
 }  // namespace
 
 dist::RankAccount rank_account(const dist::Accountant& accounts, const dist::Mesh& mesh,
-                               const nn::Transformer& model, dist::TrainingShape shape) {
-  count_elements_into(shape, model);
+                               const nn::Transformer& model, const plan::LedgerBytes& predicted) {
   const int rank = mesh.world().rank();
   dist::RankAccount account{.rank = rank,
                             .node = host_name(),
@@ -42,13 +38,19 @@ dist::RankAccount rank_account(const dist::Accountant& accounts, const dist::Mes
                             .comm = accounts.comm(),
                             .memory = accounts.memory(),
                             .peak_rss_bytes = peak_rss_bytes(),
-                            .parameters = shape.used,
+                            .parameters = used_elements(model),
                             .events_per_step = accounts.events_per_step(),
                             .event_cost_s = accounts.event_cost_s(),
                             .clock_error_s = accounts.clock_error_s()};
   for (const auto& [axis, value] : mesh.coords(rank)) account.coords.emplace_back(axis, value);
-  const auto formula = dist::memory_formula(model.config(), shape);
-  for (std::size_t i = 0; i < account.memory.size(); ++i) account.memory[i].formula = formula[i];
+  const auto formula = [&](Category category) -> double& {
+    return account.memory[static_cast<std::size_t>(category)].formula;
+  };
+  formula(Category::parameter) = predicted.parameter;
+  formula(Category::gradient) = predicted.gradient;
+  formula(Category::optimizer) = predicted.optimizer;
+  formula(Category::activation) = predicted.activation;
+  formula(Category::communication) = predicted.communication;
   return account;
 }
 

@@ -4,15 +4,15 @@
 #include <vector>
 
 #include "dist/comm/mesh.h"
+#include "dist/plan/ledger.h"
 #include "dist/trace/accountant.h"
-#include "dist/trace/memory_formula.h"
 #include "nn/transformer.h"
 
 namespace tessera {
 
-/// What this rank has to tell at the end of a run. Fills in `shape`'s elements from the model.
+/// What this rank has to tell at the end of a run.
 dist::RankAccount rank_account(const dist::Accountant& accounts, const dist::Mesh& mesh,
-                               const nn::Transformer& model, dist::TrainingShape shape);
+                               const nn::Transformer& model, const plan::LedgerBytes& predicted);
 
 /// Writes what is for timeline viewers.
 /// @param timeline each rank's events

@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 
 #include "dist/checkpoint/checkpoint.h"
-#include "dist/parallel/buckets.h"
 #include "dist/parallel/data_parallel.h"
 #include "dist/parallel/parallelize.h"
 #include "dist/trace/accountant.h"
@@ -135,27 +134,13 @@ double peak_gemm(const TrainOptions& options, const dist::Comm& world) {
   return dist::max(world, peak) * world.size() * std::min(1.0, world.cores_on_node() / threads);
 }
 
-/// Elements of the largest bucket of gradients.
-Index bucket_elements(const Training& run) {
-  Index most = 0;
-  for (const nn::Parameters& bucket :
-       dist::fill_buckets(run.model, bytes_of_mb(run.options.bucket_mb), run.options.dtype))
-    most = std::max(most, nn::count_elements(bucket));
-  return most;
-}
-
 /// Table, loss curve and files.
 void finish(const Training& run, const History& history) {
   const TrainOptions& o = run.options;
   if (!o.save.empty()) save(run);
   const dist::RankAccount account =
       rank_account(run.accounts, run.mesh, run.model,
-                   {.dtype = o.dtype,
-                    .zero = run.mesh.axis("shard").size() > 1 ? o.zero : 0,
-                    .bucket = run.mesh.axis("dp").size() > 1 ? bucket_elements(run) : 0,
-                    .optimizer_states = num_states(o.optimizer),
-                    .tokens = sequences_per_microbatch(o, run.dp()) * run.model.config().context,
-                    .recompute = o.recompute});
+                   predicted_memory(o, run.model.config(), run.mesh, run.mesh.world().rank()));
   const TrainReport report = {o,
                               run.model.config(),
                               run.mesh,

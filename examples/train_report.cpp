@@ -7,6 +7,7 @@
 #include <numbers>
 
 #include "dist/comm/rank_table.h"
+#include "dist/plan/run_file.h"
 #include "dist/trace/account_json.h"
 #include "dist/trace/report.h"
 #include "examples/loss_plot.h"
@@ -117,6 +118,12 @@ void print_report(const TrainReport& r) {
                dist::comm_table(r.ranks[0].comm));
   fmt::print("\n{}", dist::memory_table(r.ranks[0]));
   fmt::print("\n{}", plot_loss(r.history));
+}
+
+plan::LedgerBytes predicted_memory(const TrainOptions& options, const nn::ModelConfig& config,
+                                   const dist::Mesh& mesh, int rank) {
+  const json run = {{"config", config_json(options, config)}, {"layout", layout_json(options, mesh)}};
+  return plan::ledger_bytes(plan::ledger_input(run, rank));
 }
 
 json to_json(const TrainReport& r) {

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "dist/plan/ledger.h"
 #include "dist/trace/account.h"
 #include "examples/cli.h"
 #include "examples/history.h"
@@ -32,6 +33,9 @@ void print_header(const TrainOptions& options, const nn::ModelConfig& config, In
 std::string validation_text(const TrainOptions& options, double loss);
 /// Table and loss curve.
 void print_report(const TrainReport& report);
+/// What the plan says of a rank's memory, from what to_json() tells of the run.
+plan::LedgerBytes predicted_memory(const TrainOptions& options, const nn::ModelConfig& config,
+                                   const dist::Mesh& mesh, int rank);
 /// Seconds, bytes, FLOP/s; see DESIGN.md, section 8.
 nlohmann::json to_json(const TrainReport& report);
 

@@ -3,33 +3,15 @@
 
 #include "dist/plan/collective.h"
 #include "dist/plan/flops.h"
-#include "dist/plan/ledger.h"
 #include "dist/plan/price.h"
 #include "dist/plan/query_internal.h"
 #include "dist/plan/require.h"
+#include "dist/plan/run_file.h"
 
 namespace tessera::plan {
 namespace {
 
 using nlohmann::json;
-
-/// A field of a train JSON. @throws std::invalid_argument naming what is missing.
-const json& at(const json& object, const char* field, json::value_t type) {
-  const bool there = object.is_object() && object.contains(field);
-  require(there, "run", "has no \"", field, "\", expected what train --json writes");
-  const json& value = object[field];
-  const bool right = value.type() == type || (type == json::value_t::number_float && value.is_number());
-  require(right, "run", "\"", field, "\" is ", shown(value), ", expected what train --json writes");
-  return value;
-}
-
-double number_at(const json& object, const char* field) {
-  return check_quantity(field, at(object, field, json::value_t::number_float).get<double>());
-}
-
-std::string word_at(const json& object, const char* field) {
-  return at(object, field, json::value_t::string).get<std::string>();
-}
 
 json compared(double predicted, double measured) {
   json result = {{"predicted", predicted}, {"measured", measured}, {"error", nullptr}};
@@ -37,30 +19,10 @@ json compared(double predicted, double measured) {
   return result;
 }
 
-LedgerInput ledger_input(const json& config, const json& layout, const Model& model, double rank) {
-  const double batch = number_at(config, "batch"), dp = number_at(layout, "dp");
-  const double momentum = number_at(config, "momentum");
-  const bool adam = word_at(config, "optimizer") == "adamw";
-  return {
-      .model = model,
-      .sequences = std::floor(batch / dp) + (rank < std::fmod(batch, dp) ? 1 : 0),
-      .microbatches = number_at(layout, "microbatches"),
-      .number_bytes = word_at(config, "dtype") == "f64" ? 8.0 : 4.0,
-      .optimizer_states = adam           ? 2.0
-                          : momentum > 0 ? 1.0
-                                         : 0.0,
-      .recompute = word_at(layout, "recompute"),
-      .zero = number_at(layout, "zero"),
-      .shard_ranks = std::max(
-          1.0, layout.contains("shard") && number_at(layout, "shard") > 0 ? number_at(layout, "shard") : dp),
-      .bucket_bytes = layout.contains("bucket_mb") ? number_at(layout, "bucket_mb") * 0x1p20 : 0x1p21};
-}
-
-json memory_json(const json& run, const Model& model) {
+json memory_json(const json& run) {
   json ranks = json::array();
   for (const json& rank : at(run, "ranks", json::value_t::array)) {
-    const LedgerBytes p =
-        ledger_bytes(ledger_input(run["config"], run["layout"], model, static_cast<double>(ranks.size())));
+    const LedgerBytes p = ledger_bytes(ledger_input(run, static_cast<double>(ranks.size())));
     const json& peaks = at(rank, "peak_bytes", json::value_t::object);
     json row;
     double measured = 0;
@@ -72,9 +34,7 @@ json memory_json(const json& run, const Model& model) {
     compare("gradient", p.gradient);
     compare("optimizer", p.optimizer);
     compare("activation", p.activation);
-    // Buffers are not predicted (ledger.h), so they are in no total either.
-    row["communication"] = {
-        {"predicted", nullptr}, {"measured", number_at(peaks, "communication")}, {"error", nullptr}};
+    compare("communication", p.communication);
     row["total"] = compared(p.total(), measured);
     ranks.push_back(row);
   }
@@ -157,8 +117,8 @@ std::string verdict(const json& ranks, const json& compute) {
     if (const json& error = rank["total"]["error"];
         !error.is_null() && std::abs(error.get<double>()) > std::abs(worst))
       worst = error.get<double>();
-  std::string text = "Parameters, gradients, optimizer and activations are predicted " + percent(worst) +
-                     " of what was measured, at worst";
+  std::string text = "Parameters, gradients, optimizer, activations and communication are predicted " +
+                     percent(worst) + " of what was measured, at worst";
   if (const double measured = compute["measured"]; measured > 0)
     text += "; compute reaches " +
             quantity_text(100 * compute["predicted"].get<double>() / measured, Unit::count) +
@@ -180,7 +140,7 @@ json query_check(Request& request) {
   require(number_at(layout, "dp") >= 1 && number_at(layout, "dp") <= 1e6, "check", "dp is ",
           shown(layout["dp"]));
   require(number_at(layout, "microbatches") >= 1, "check", "microbatches is ", shown(layout["microbatches"]));
-  const json memory = memory_json(run, model), compute = compute_json(run, model);
+  const json memory = memory_json(run), compute = compute_json(run, model);
   return {{"model", to_json(model)},      {"memory", memory},
           {"compute_s", compute},         {"gradient_bytes_per_step", gradient_bytes_json(run, model)},
           {"comm", comm_json(run, link)}, {"verdict", verdict(memory, compute)}};
