@@ -77,6 +77,9 @@ expect 10 1 'rank 2: messages without a match at the end' 3 unmatched
 short='\[all_reduce\] on world: rank 1 got 16 bytes from rank 0, expected 24'
 expect 5 1 "rank [01]: .*([Mm]essage truncated|$short).*" 2 wrong-count
 
+# A rank that crashes says no more than who it is, and the launcher its own.
+expect 5 '[1-9][0-9]*' 'rank 3: crashed.*' 4 crashed
+
 # A rank that is killed: no word of ours, and the launcher's own.
 expect 10 '[1-9][0-9]*' '.*' 4 killed
 

@@ -1,6 +1,7 @@
 // A program that ends in the way its argument says, for launch_test.sh.
 #include <atomic>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <stdexcept>
 #include <string>
@@ -89,6 +90,7 @@ int run(const Comm& world, const std::string& how) {
   }
   if (how == "thrown-in-a-thread")
     only(world, last, [] { std::thread([] { throw std::runtime_error("no such file"); }).join(); });
+  if (how == "crashed") only(world, last, [] { std::raise(SIGSEGV); });
   if (how == "wrong-count") {
     std::vector<double> x(world.rank() == last ? 3 : 2);
     all_reduce(world, x);
