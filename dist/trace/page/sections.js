@@ -179,7 +179,8 @@ function memorySection(run) {
 }
 
 function layoutSection(run, layout) {
-  const axes = Object.keys(run.ranks[0].coords ?? {});
+  const outerToInner = ['pp', 'dp', 'replicate', 'shard', 'cp', 'tp', 'ep', 'edp'];
+  const axes = outerToInner.filter(axis => axis in (run.ranks[0].coords ?? {}));
   const place = [
     {name: 'rank', of: r => r.rank}, {name: 'node', of: r => r.node, text: true},
     ...axes.map(axis => ({name: axis, of: r => r.coords[axis]})),
