@@ -73,14 +73,12 @@ Buffer Buffer::arranged(const std::vector<plan::Range>& ranges) const {
   return result;
 }
 
-Buffer Buffer::followed_by(const Buffer& other) const {
+void Buffer::append(const Buffer& other) {
   check(element_ == other.element_, "Buffer", "elements of ", to_string(element_), " and ",
         to_string(other.element_));
-  Buffer result = *this;
   for (std::size_t i = 0; i < other.parts_.size(); ++i)
-    result.append(other.parts_[i].data, other.parts_[i].end - other.begin_of(i));
-  result.storages_.insert(result.storages_.end(), other.storages_.begin(), other.storages_.end());
-  return result;
+    append(other.parts_[i].data, other.parts_[i].end - other.begin_of(i));
+  storages_.insert(storages_.end(), other.storages_.begin(), other.storages_.end());
 }
 
 Buffer Buffer::scratch(Element element, Index count) {

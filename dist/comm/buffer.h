@@ -52,8 +52,8 @@ class Buffer {
 
   /// These ranges of it, in this order.
   Buffer arranged(const std::vector<plan::Range>& ranges) const;
-  /// With `other` behind it. @throws std::invalid_argument for another element type.
-  Buffer followed_by(const Buffer& other) const;
+  /// Puts `other` behind it. @throws std::invalid_argument for another element type.
+  void append(const Buffer& other);
   /// Uninitialised memory of Category::communication, which lives as long as a buffer with it in it.
   static Buffer scratch(Element element, Index count);
 

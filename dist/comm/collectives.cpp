@@ -59,11 +59,9 @@ const std::shared_ptr<const plan::Schedule>& schedule_of(CommState& state, const
 
 Work begin(const Comm& comm, Buffer buffer, const Request& request, Index payload, Algorithm algorithm,
            const CollectiveOptions& options) {
-  const std::shared_ptr<const plan::Schedule> schedule =
-      schedule_of(comm.state(), request, buffer.count(), algorithm);
+  const auto& schedule = schedule_of(comm.state(), request, buffer.count(), algorithm);
   if (!schedule->order.empty()) buffer = buffer.arranged(schedule->order);
-  if (schedule->workspace > 0)
-    buffer = buffer.followed_by(Buffer::scratch(buffer.element(), schedule->workspace));
+  if (schedule->workspace > 0) buffer.append(Buffer::scratch(buffer.element(), schedule->workspace));
   return run_async(comm, std::move(buffer), SharedRounds(schedule, &schedule->rounds),
                    {.kind = request.kind,
                     .algorithm = algorithm,
@@ -72,12 +70,12 @@ Work begin(const Comm& comm, Buffer buffer, const Request& request, Index payloa
                     .bytes = payload});
 }
 
-Work begin(const Comm& comm, const Buffer& buffer, const Request& request, const CollectiveOptions& options) {
+Work begin(const Comm& comm, Buffer buffer, const Request& request, const CollectiveOptions& options) {
   const Index bytes = buffer.bytes(buffer.count());
   const Algorithm algorithm = options.algorithm == Algorithm::automatic
                                   ? automatic_algorithm(comm, request.kind, bytes)
                                   : options.algorithm;
-  return begin(comm, buffer, request, bytes, algorithm, options);
+  return begin(comm, std::move(buffer), request, bytes, algorithm, options);
 }
 
 // ---- all_to_all ----
@@ -108,42 +106,41 @@ Algorithm automatic_algorithm(const Comm& comm, Kind kind, Index bytes) {
   return last.algorithm;
 }
 
-Work all_reduce_async(const Comm& comm, const Buffer& buffer, const CollectiveOptions& options) {
+Work all_reduce_async(const Comm& comm, Buffer buffer, const CollectiveOptions& options) {
   check_summable(Kind::all_reduce, buffer);
-  return begin(comm, buffer, {Kind::all_reduce, kEven}, options);
+  return begin(comm, std::move(buffer), {Kind::all_reduce, kEven}, options);
 }
 
-Work reduce_scatter_async(const Comm& comm, const Buffer& buffer, const Parts& parts,
+Work reduce_scatter_async(const Comm& comm, Buffer buffer, const Parts& parts,
                           const CollectiveOptions& options) {
   check_summable(Kind::reduce_scatter, buffer);
-  return begin(comm, buffer, {Kind::reduce_scatter, parts}, options);
+  return begin(comm, std::move(buffer), {Kind::reduce_scatter, parts}, options);
 }
 
-Work all_gather_async(const Comm& comm, const Buffer& buffer, const Parts& parts,
-                      const CollectiveOptions& options) {
-  return begin(comm, buffer, {Kind::all_gather, parts}, options);
+Work all_gather_async(const Comm& comm, Buffer buffer, const Parts& parts, const CollectiveOptions& options) {
+  return begin(comm, std::move(buffer), {Kind::all_gather, parts}, options);
 }
 
-Work broadcast_async(const Comm& comm, const Buffer& buffer, int root, const CollectiveOptions& options) {
-  return begin(comm, buffer, {Kind::broadcast, kEven, root}, options);
+Work broadcast_async(const Comm& comm, Buffer buffer, int root, const CollectiveOptions& options) {
+  return begin(comm, std::move(buffer), {Kind::broadcast, kEven, root}, options);
 }
 
-Work reduce_async(const Comm& comm, const Buffer& buffer, int root, const CollectiveOptions& options) {
+Work reduce_async(const Comm& comm, Buffer buffer, int root, const CollectiveOptions& options) {
   check_summable(Kind::reduce, buffer);
-  return begin(comm, buffer, {Kind::reduce, kEven, root}, options);
+  return begin(comm, std::move(buffer), {Kind::reduce, kEven, root}, options);
 }
 
-Work gather_async(const Comm& comm, const Buffer& buffer, int root, const Parts& parts,
+Work gather_async(const Comm& comm, Buffer buffer, int root, const Parts& parts,
                   const CollectiveOptions& options) {
-  return begin(comm, buffer, {Kind::gather, parts, root}, options);
+  return begin(comm, std::move(buffer), {Kind::gather, parts, root}, options);
 }
 
-Work scatter_async(const Comm& comm, const Buffer& buffer, int root, const Parts& parts,
+Work scatter_async(const Comm& comm, Buffer buffer, int root, const Parts& parts,
                    const CollectiveOptions& options) {
-  return begin(comm, buffer, {Kind::scatter, parts, root}, options);
+  return begin(comm, std::move(buffer), {Kind::scatter, parts, root}, options);
 }
 
-Work all_to_all_async(const Comm& comm, const Buffer& send, const Buffer& receive,
+Work all_to_all_async(const Comm& comm, Buffer send, const Buffer& receive,
                       const CollectiveOptions& options) {
   check(send.count() == receive.count(), "all_to_all", send.count(), " elements to send, room for ",
         receive.count());
@@ -151,10 +148,11 @@ Work all_to_all_async(const Comm& comm, const Buffer& send, const Buffer& receiv
   const Algorithm algorithm = options.algorithm == Algorithm::automatic
                                   ? automatic_algorithm(comm, Kind::all_to_all, bytes)
                                   : options.algorithm;
-  return begin(comm, send.followed_by(receive), {Kind::all_to_all, kEven}, bytes, algorithm, options);
+  send.append(receive);
+  return begin(comm, std::move(send), {Kind::all_to_all, kEven}, bytes, algorithm, options);
 }
 
-Work all_to_all_async(const Comm& comm, const Buffer& send, const Buffer& receive, const BlockSizes& sizes,
+Work all_to_all_async(const Comm& comm, Buffer send, const Buffer& receive, const BlockSizes& sizes,
                       const CollectiveOptions& options) {
   check_blocks("send", comm, send, sizes.sends);
   check_blocks("receive", comm, receive, sizes.receives);
@@ -164,14 +162,15 @@ Work all_to_all_async(const Comm& comm, const Buffer& send, const Buffer& receiv
   // A rank cannot know whether other ranks' blocks are of one size.
   const Algorithm algorithm =
       options.algorithm == Algorithm::automatic ? Algorithm::pairwise : options.algorithm;
-  return begin(comm, send.followed_by(receive), {Kind::all_to_all, parts}, send.bytes(send.count()),
-               algorithm, options);
+  const Index bytes = send.bytes(send.count());
+  send.append(receive);
+  return begin(comm, std::move(send), {Kind::all_to_all, parts}, bytes, algorithm, options);
 }
 
 Work all_to_all_async(const Comm& comm, const Buffer& buffer, const CollectiveOptions& options) {
   Buffer send = Buffer::scratch(buffer.element(), buffer.count());
   buffer.copy_to(send);
-  return all_to_all_async(comm, send, buffer, options);
+  return all_to_all_async(comm, std::move(send), buffer, options);
 }
 
 Work barrier_async(const Comm& comm) {
@@ -179,46 +178,42 @@ Work barrier_async(const Comm& comm) {
   return begin(comm, token, {Kind::barrier, kEven}, {});
 }
 
-void all_reduce(const Comm& comm, const Buffer& buffer, const CollectiveOptions& options) {
-  all_reduce_async(comm, buffer, options).wait();
+void all_reduce(const Comm& comm, Buffer buffer, const CollectiveOptions& options) {
+  all_reduce_async(comm, std::move(buffer), options).wait();
 }
 
-void reduce_scatter(const Comm& comm, const Buffer& buffer, const Parts& parts,
-                    const CollectiveOptions& options) {
-  reduce_scatter_async(comm, buffer, parts, options).wait();
+void reduce_scatter(const Comm& comm, Buffer buffer, const Parts& parts, const CollectiveOptions& options) {
+  reduce_scatter_async(comm, std::move(buffer), parts, options).wait();
 }
 
-void all_gather(const Comm& comm, const Buffer& buffer, const Parts& parts,
-                const CollectiveOptions& options) {
-  all_gather_async(comm, buffer, parts, options).wait();
+void all_gather(const Comm& comm, Buffer buffer, const Parts& parts, const CollectiveOptions& options) {
+  all_gather_async(comm, std::move(buffer), parts, options).wait();
 }
 
-void broadcast(const Comm& comm, const Buffer& buffer, int root, const CollectiveOptions& options) {
-  broadcast_async(comm, buffer, root, options).wait();
+void broadcast(const Comm& comm, Buffer buffer, int root, const CollectiveOptions& options) {
+  broadcast_async(comm, std::move(buffer), root, options).wait();
 }
 
-void reduce(const Comm& comm, const Buffer& buffer, int root, const CollectiveOptions& options) {
-  reduce_async(comm, buffer, root, options).wait();
+void reduce(const Comm& comm, Buffer buffer, int root, const CollectiveOptions& options) {
+  reduce_async(comm, std::move(buffer), root, options).wait();
 }
 
-void gather(const Comm& comm, const Buffer& buffer, int root, const Parts& parts,
-            const CollectiveOptions& options) {
-  gather_async(comm, buffer, root, parts, options).wait();
+void gather(const Comm& comm, Buffer buffer, int root, const Parts& parts, const CollectiveOptions& options) {
+  gather_async(comm, std::move(buffer), root, parts, options).wait();
 }
 
-void scatter(const Comm& comm, const Buffer& buffer, int root, const Parts& parts,
+void scatter(const Comm& comm, Buffer buffer, int root, const Parts& parts,
              const CollectiveOptions& options) {
-  scatter_async(comm, buffer, root, parts, options).wait();
+  scatter_async(comm, std::move(buffer), root, parts, options).wait();
 }
 
-void all_to_all(const Comm& comm, const Buffer& send, const Buffer& receive,
-                const CollectiveOptions& options) {
-  all_to_all_async(comm, send, receive, options).wait();
+void all_to_all(const Comm& comm, Buffer send, const Buffer& receive, const CollectiveOptions& options) {
+  all_to_all_async(comm, std::move(send), receive, options).wait();
 }
 
-void all_to_all(const Comm& comm, const Buffer& send, const Buffer& receive, const BlockSizes& sizes,
+void all_to_all(const Comm& comm, Buffer send, const Buffer& receive, const BlockSizes& sizes,
                 const CollectiveOptions& options) {
-  all_to_all_async(comm, send, receive, sizes, options).wait();
+  all_to_all_async(comm, std::move(send), receive, sizes, options).wait();
 }
 
 void all_to_all(const Comm& comm, const Buffer& buffer, const CollectiveOptions& options) {

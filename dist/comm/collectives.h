@@ -32,40 +32,40 @@ using Parts = std::vector<plan::Range>;
 Algorithm automatic_algorithm(const Comm& comm, Kind kind, Index bytes);
 
 /// Sum over ranks, on all ranks, to which it is bit-identical.
-void all_reduce(const Comm& comm, const Buffer& buffer, const CollectiveOptions& options = {});
-Work all_reduce_async(const Comm& comm, const Buffer& buffer, const CollectiveOptions& options = {});
+void all_reduce(const Comm& comm, Buffer buffer, const CollectiveOptions& options = {});
+Work all_reduce_async(const Comm& comm, Buffer buffer, const CollectiveOptions& options = {});
 
 /// Rank i ends with the sum over ranks of parts[i]; what its other parts hold then means nothing.
-void reduce_scatter(const Comm& comm, const Buffer& buffer, const Parts& parts = {},
+void reduce_scatter(const Comm& comm, Buffer buffer, const Parts& parts = {},
                     const CollectiveOptions& options = {});
-Work reduce_scatter_async(const Comm& comm, const Buffer& buffer, const Parts& parts = {},
+Work reduce_scatter_async(const Comm& comm, Buffer buffer, const Parts& parts = {},
                           const CollectiveOptions& options = {});
 
 /// All ranks end with rank i's parts[i], for all i.
-void all_gather(const Comm& comm, const Buffer& buffer, const Parts& parts = {},
+void all_gather(const Comm& comm, Buffer buffer, const Parts& parts = {},
                 const CollectiveOptions& options = {});
-Work all_gather_async(const Comm& comm, const Buffer& buffer, const Parts& parts = {},
+Work all_gather_async(const Comm& comm, Buffer buffer, const Parts& parts = {},
                       const CollectiveOptions& options = {});
 
 /// All ranks end with what the root has.
-void broadcast(const Comm& comm, const Buffer& buffer, int root, const CollectiveOptions& options = {});
-Work broadcast_async(const Comm& comm, const Buffer& buffer, int root, const CollectiveOptions& options = {});
+void broadcast(const Comm& comm, Buffer buffer, int root, const CollectiveOptions& options = {});
+Work broadcast_async(const Comm& comm, Buffer buffer, int root, const CollectiveOptions& options = {});
 
 /// The root ends with the sum over ranks; what other ranks' buffers hold then means nothing.
-void reduce(const Comm& comm, const Buffer& buffer, int root, const CollectiveOptions& options = {});
-Work reduce_async(const Comm& comm, const Buffer& buffer, int root, const CollectiveOptions& options = {});
+void reduce(const Comm& comm, Buffer buffer, int root, const CollectiveOptions& options = {});
+Work reduce_async(const Comm& comm, Buffer buffer, int root, const CollectiveOptions& options = {});
 
 /// The root ends with rank i's parts[i], for all i; what other ranks' parts but their own hold then means
 /// nothing.
-void gather(const Comm& comm, const Buffer& buffer, int root, const Parts& parts = {},
+void gather(const Comm& comm, Buffer buffer, int root, const Parts& parts = {},
             const CollectiveOptions& options = {});
-Work gather_async(const Comm& comm, const Buffer& buffer, int root, const Parts& parts = {},
+Work gather_async(const Comm& comm, Buffer buffer, int root, const Parts& parts = {},
                   const CollectiveOptions& options = {});
 
 /// Rank i ends with the root's parts[i]; what its other parts hold then means nothing, except on the root.
-void scatter(const Comm& comm, const Buffer& buffer, int root, const Parts& parts = {},
+void scatter(const Comm& comm, Buffer buffer, int root, const Parts& parts = {},
              const CollectiveOptions& options = {});
-Work scatter_async(const Comm& comm, const Buffer& buffer, int root, const Parts& parts = {},
+Work scatter_async(const Comm& comm, Buffer buffer, int root, const Parts& parts = {},
                    const CollectiveOptions& options = {});
 
 /// Of how many elements each of a rank's blocks is, in the order of the ranks they go to, or come from.
@@ -77,13 +77,12 @@ struct BlockSizes {
 /// order of rank, in a row; without sizes all are equal, and the count is a multiple of the ranks. What i
 /// says it sends to j is what j says it receives from i. The two buffers do not overlap, and have one element
 /// type.
-void all_to_all(const Comm& comm, const Buffer& send, const Buffer& receive,
+void all_to_all(const Comm& comm, Buffer send, const Buffer& receive, const CollectiveOptions& options = {});
+void all_to_all(const Comm& comm, Buffer send, const Buffer& receive, const BlockSizes& sizes,
                 const CollectiveOptions& options = {});
-void all_to_all(const Comm& comm, const Buffer& send, const Buffer& receive, const BlockSizes& sizes,
-                const CollectiveOptions& options = {});
-Work all_to_all_async(const Comm& comm, const Buffer& send, const Buffer& receive,
+Work all_to_all_async(const Comm& comm, Buffer send, const Buffer& receive,
                       const CollectiveOptions& options = {});
-Work all_to_all_async(const Comm& comm, const Buffer& send, const Buffer& receive, const BlockSizes& sizes,
+Work all_to_all_async(const Comm& comm, Buffer send, const Buffer& receive, const BlockSizes& sizes,
                       const CollectiveOptions& options = {});
 /// Equal blocks, in place: what is sent is copied first.
 void all_to_all(const Comm& comm, const Buffer& buffer, const CollectiveOptions& options = {});

@@ -54,9 +54,13 @@ bool Execution::advance() {
 }
 
 void Execution::finish_if_done() {
-  if (!done()) return;
+  if (round_ < rounds_.size() || !pieces_.empty() || done_) return;
+  done_ = true;
   record_end();
-  if (collective()) std::erase(comm_->collectives, this);
+  if (collective()) {
+    auto& under_way = comm_->collectives;
+    under_way.front() == this ? under_way.pop_front() : void(std::erase(under_way, this));
+  }
   buffer_ = {};
 }
 
@@ -71,8 +75,9 @@ bool Execution::post() {
   while (round_ < rounds_.size()) {
     const plan::Round& round = rounds_[round_];
     if (next_receive_ == 0 && next_send_ == 0 && !room()) break;
-    for (; next_receive_ < round.size() && post_receive(round[next_receive_]); ++next_receive_) any = true;
+    // Sends first: a small one is on its way while the receive is posted.
     for (; next_send_ < round.size() && post_send(round[next_send_]); ++next_send_) any = true;
+    for (; next_receive_ < round.size() && post_receive(round[next_receive_]); ++next_receive_) any = true;
     if (next_receive_ < round.size() || next_send_ < round.size()) break;
     next_group();
   }
@@ -116,19 +121,18 @@ bool Execution::post_receive(const plan::Step& step) {
   const bool adds = step.combine == plan::Combine::add;
   if (!adds && !can_overwrite(range)) return false;
 
-  Piece piece{Direction::receive, range, round_, step.from, buffer_.bytes(range.size), step.combine, nullptr};
+  Piece& piece = add_piece(Direction::receive, range, step.from);
+  piece.combine = step.combine;
   std::byte* into = adds ? nullptr : buffer_.in_place(range);
   if (into == nullptr) into = scratch_for(piece);
   if (faults() != nullptr) faults()->poison(into, piece.bytes);
   record_posted(piece);
-  MPI_Request request = MPI_REQUEST_NULL;
   require_success(MPI_Irecv(into, static_cast<int>(piece.bytes), MPI_BYTE, comm_->mpi_ranks[step.from], tag_,
-                            comm_->mpi, &request),
+                            comm_->mpi, &requests_.back()),
                   "MPI_Irecv");
   if (segment_ == 0) ++counter_.messages_received;
   ++counter_.pieces_received;
   counter_.bytes_received += piece.bytes;
-  add_piece(std::move(piece), request);
   return true;
 }
 
@@ -137,27 +141,24 @@ bool Execution::post_send(const plan::Step& step) {
   if (range.size == 0) return true;
   if (!can_send(range)) return false;
   if (step.local()) return copy_here(range, segment(step.receive));
-
-  Piece piece{Direction::send,     range,  round_, step.to, buffer_.bytes(range.size),
-              plan::Combine::copy, nullptr};
   std::byte* from = buffer_.in_place(range);
+  if (from == nullptr && !may_work(buffer_.bytes(range.size))) return false;
+
+  Piece& piece = add_piece(Direction::send, range, step.to);
   if (from == nullptr) {
-    if (!may_work(piece.bytes)) return false;
     from = scratch_for(piece);
     buffer_.pack(range, from);
     piece.range = {};
   }
   const bool synchronous = faults() != nullptr && faults()->before_send();
   record_posted(piece);
-  MPI_Request request = MPI_REQUEST_NULL;
   require_success(
       (synchronous ? MPI_Issend : MPI_Isend)(from, static_cast<int>(piece.bytes), MPI_BYTE,
-                                             comm_->mpi_ranks[step.to], tag_, comm_->mpi, &request),
+                                             comm_->mpi_ranks[step.to], tag_, comm_->mpi, &requests_.back()),
       "MPI_Isend");
   if (segment_ == 0) ++counter_.messages_sent;
   ++counter_.pieces_sent;
   counter_.bytes_sent += piece.bytes;
-  add_piece(std::move(piece), request);
   return true;
 }
 
@@ -186,11 +187,18 @@ std::byte* Execution::scratch_for(Piece& piece) {
   return piece.packed;
 }
 
-void Execution::add_piece(Piece piece, MPI_Request request) {
+// Yet to be posted.
+Execution::Piece& Execution::add_piece(Direction direction, const plan::Range& range, int peer) {
+  Piece& piece = pieces_.emplace_back();
+  piece.direction = direction;
+  piece.range = range;
+  piece.round = round_;
+  piece.peer = peer;
+  piece.bytes = buffer_.bytes(range.size);
+  requests_.push_back(MPI_REQUEST_NULL);
   count_in_flight(piece.bytes);
   ++num_requests_;
-  pieces_.push_back(std::move(piece));
-  requests_.push_back(request);
+  return piece;
 }
 
 void Execution::count_in_flight(Index bytes) {

@@ -44,7 +44,7 @@ class Execution {
   void await() { awaited_ = true; }
   bool awaited() const { return awaited_; }
   Index in_flight_bytes() const { return in_flight_bytes_; }
-  bool done() const { return round_ == rounds_.size() && pieces_.empty(); }
+  bool done() const { return done_; }
   Progress& progress() { return *comm_->progress; }
 
   const char* kind() const { return to_string(options_.kind); }
@@ -90,7 +90,7 @@ class Execution {
   bool post_send(const plan::Step& step);
   bool copy_here(const plan::Range& source, const plan::Range& target);
   bool may_work(Index bytes);
-  void add_piece(Piece piece, MPI_Request request);
+  Piece& add_piece(Direction direction, const plan::Range& range, int peer);
   std::byte* scratch_for(Piece& piece);
   void count_in_flight(Index bytes);
   void next_group();
@@ -122,9 +122,10 @@ class Execution {
   std::vector<MPI_Request> requests_;  // one per piece; null once it has arrived
   Index in_flight_bytes_ = 0;
   int num_requests_ = 0;
-  bool awaited_ = false;
-  alignas(
-      64) std::array<std::byte, 256> small_;  // scratch of the first small pieces; with it still under 1 KiB
+  bool awaited_ = false, done_ = false;
+  // Scratch of the first small pieces. With it an execution still is under 1 KiB, and no more aligned than
+  // malloc does it by itself: memory for it costs a tenth of what an 8-byte collective takes otherwise.
+  alignas(16) std::array<std::byte, 256> small_;
   Index small_used_ = 0;
   Index worked_bytes_ = 0;  // what this advance() has packed, copied and combined
 };
