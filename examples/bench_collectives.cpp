@@ -37,15 +37,18 @@ struct Result {
   double busbw() const { return algbw() * plan::busbw_factor(to_string(op), ranks); }
 };
 
-/// What a collective works on.
+/// What a collective works on: memory of a tensor, which has huge pages where the system has.
 struct Operand {
   Kind op;
   Index bytes;
-  std::vector<float> x;
+  Tensor memory;
+  std::span<float> x;
 
   Operand(Kind kind, Index asked_bytes, int ranks) : op(kind), bytes(asked_bytes / 4 * 4) {
     if (op == Kind::all_to_all) bytes = std::max<Index>(1, bytes / 4 / ranks) * 4 * ranks;
-    x.resize(static_cast<std::size_t>(op == Kind::all_to_all ? bytes / 2 : bytes / 4));
+    memory =
+        Tensor::zeros({op == Kind::all_to_all ? bytes / 2 : bytes / 4}, DType::f32, Category::communication);
+    x = {static_cast<float*>(memory.storage()->data()), static_cast<std::size_t>(memory.numel())};
   }
 };
 
@@ -55,7 +58,7 @@ bool has_root(Kind op) {
 
 void call(const Comm& comm, Operand& o, Algorithm algorithm) {
   const dist::CollectiveOptions options{.algorithm = algorithm};
-  const std::span<float> x(o.x);
+  const std::span<float> x = o.x;
   switch (o.op) {
     case Kind::all_reduce:
       return dist::all_reduce(comm, x, options);

@@ -96,10 +96,12 @@ double MessageTimes::best_bandwidth() const {
 
 MessageTimes time_messages(const Comm& comm, int peer) {
   MessageTimes times;
-  std::vector<std::byte> message(64 << 20);
-  for (Index bytes = 16; bytes <= std::ssize(message); bytes *= 4) {
+  constexpr Index kLargest = 64 << 20;
+  const Tensor memory = Tensor::zeros({kLargest / 4}, DType::f32, Category::communication);
+  auto* const message = static_cast<std::byte*>(memory.storage()->data());
+  for (Index bytes = 16; bytes <= kLargest; bytes *= 4) {
     const int calls = static_cast<int>(std::clamp<Index>((256 << 20) / bytes, 10, 1000));
-    const auto part = std::span(message).first(static_cast<std::size_t>(bytes));
+    const std::span part(message, static_cast<std::size_t>(bytes));
     times.bytes.push_back(static_cast<double>(bytes));
     times.seconds.push_back(shortest_s(comm, calls, [&] { ping_pong(comm, peer, part); }) / 2);
   }
