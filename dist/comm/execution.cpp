@@ -47,6 +47,7 @@ void Execution::start() {
 bool Execution::advance() {
   worked_bytes_ = 0;
   bool any = collect();
+  if (!any && all_posted() && num_requests_ == std::ssize(pieces_)) return false;  // most looks end here
   while (combine_one()) any = true;
   any |= post();
   finish_if_done();
@@ -54,7 +55,7 @@ bool Execution::advance() {
 }
 
 void Execution::finish_if_done() {
-  if (round_ < rounds_.size() || !pieces_.empty() || done_) return;
+  if (!all_posted() || !pieces_.empty() || done_) return;
   done_ = true;
   record_end();
   if (collective()) {
@@ -72,7 +73,7 @@ bool Execution::post() {
     ready_ = nullptr;
   }
   bool any = false;
-  while (round_ < rounds_.size()) {
+  while (!all_posted()) {
     const plan::Round& round = rounds_[round_];
     if (next_receive_ == 0 && next_send_ == 0 && !room()) break;
     // Sends first: a small one is on its way while the receive is posted.
@@ -287,7 +288,7 @@ void Execution::drop_finished() {
 }
 
 bool Execution::combine_one() {
-  if (num_requests_ == static_cast<int>(pieces_.size())) return false;
+  if (num_requests_ == std::ssize(pieces_)) return false;
   const auto piece =
       std::ranges::find_if(pieces_, [&](const Piece& p) { return p.arrived && can_combine(p); });
   if (piece == pieces_.end() || !may_work(piece->bytes)) return false;

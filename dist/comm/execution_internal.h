@@ -76,6 +76,7 @@ class Execution {
     double posted_s = 0;
   };
 
+  bool all_posted() const { return round_ == rounds_.size(); }
   bool collective() const { return options_.kind != Kind::point_to_point; }
   plan::Range segment(const plan::Range& message) const;
   bool room() const;
