@@ -1,16 +1,8 @@
 #pragma once
 
-#include "dist/plan/collective.h"
+#include "dist/plan/price.h"
 
 namespace tessera::plan {
-
-/// What a message costs. A message that depends on another one's arrival takes alpha_s, and beta_s_per_byte
-/// for each byte; independent ones share an alpha, and take per_message_s each.
-struct LinkPrice {
-  double alpha_s, beta_s_per_byte, per_message_s;
-
-  bool operator==(const LinkPrice&) const = default;
-};
 
 /// The prices that `automatic` goes by. Built in: processes that share memory, and 10 Gbit/s Ethernet between
 /// nodes; bench collectives measures.

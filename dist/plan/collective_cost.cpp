@@ -65,18 +65,20 @@ std::vector<CollectiveCost> switched_costs(const Hardware& h, const std::string&
 }
 
 std::vector<CollectiveCost> message_costs(const Hardware& h, const std::string& op, const DeviceGroup& group,
-                                          double bytes, Prices& prices) {
+                                          double bytes) {
   const double width = group_bandwidth(h, group.size, group.stride, 1);
-  const MessageCost link = {leaves_domain(h, group) ? h.scale_out_latency_s : h.latency_s, 1 / width};
-  constexpr double kMostRanks = 65536;  // whose rounds are quickly counted
+  const double latency = leaves_domain(h, group) ? h.scale_out_latency_s : h.latency_s;
+  const LinkPrice link = {latency, 1 / width, latency};
+  constexpr double kMostRanks = 65536;  // whose blocks are quickly counted
   require(group.size <= kMostRanks, "ranks", "got ", group.size, ", expected at most ", kMostRanks,
-          " where rounds are counted");
-  std::vector<CollectiveCost> costs;
+          " where messages are counted");
   const Kind kind = parse_kind(op);
+  const double array = kind == Kind::all_to_all ? bytes / group.size : bytes;
+  std::vector<CollectiveCost> costs;
   for (const Algorithm algorithm : priced_algorithms(kind)) {
-    const Path& path = prices.path(kind, algorithm, static_cast<int>(group.size));
+    const Path path = path_of(kind, algorithm, static_cast<int>(group.size));
     costs.push_back(one_after_the_other(to_string(algorithm), path.seconds(0, link),
-                                        path.seconds(bytes, {0, link.s_per_byte})));
+                                        array * path.sent * link.beta_s_per_byte));
   }
   require(!costs.empty(), "op", "got ", op, ", which no algorithm does");
   std::ranges::stable_sort(costs, {}, &CollectiveCost::seconds);
@@ -86,16 +88,16 @@ std::vector<CollectiveCost> message_costs(const Hardware& h, const std::string& 
 }  // namespace
 
 std::vector<CollectiveCost> collective_costs(const Hardware& h, const std::string& op,
-                                             const DeviceGroup& group, double bytes, Prices& prices) {
+                                             const DeviceGroup& group, double bytes) {
   if (group.size == 1) return {{"none", 0, 0, 0}};
-  if (h.fabric == Fabric::messages) return message_costs(h, op, group, bytes, prices);
+  if (h.fabric == Fabric::messages) return message_costs(h, op, group, bytes);
   if (h.fabric == Fabric::switched || leaves_domain(h, group)) return switched_costs(h, op, group, bytes);
   return torus_costs(h, op, group, bytes);
 }
 
 CollectiveCost collective_cost(const Hardware& h, const std::string& op, const DeviceGroup& group,
-                               double bytes, Prices& prices) {
-  return collective_costs(h, op, group, bytes, prices).front();
+                               double bytes) {
+  return collective_costs(h, op, group, bytes).front();
 }
 
 double busbw_factor(const std::string& op, double ranks, bool in_network) {

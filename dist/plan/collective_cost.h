@@ -30,11 +30,11 @@ struct DeviceGroup {
 /// 1/n on a switch. Sources: scaling book, sharding.md and gpus.md; NVIDIA nccl-tests, PERFORMANCE.md.
 /// @throws std::invalid_argument for an operation that the fabric has no price of.
 std::vector<CollectiveCost> collective_costs(const Hardware& hardware, const std::string& op,
-                                             const DeviceGroup& group, double bytes, Prices& prices);
+                                             const DeviceGroup& group, double bytes);
 
 /// The one to reckon with: the ring or line of a torus, the exact form of a switch, the cheapest rounds.
 CollectiveCost collective_cost(const Hardware& hardware, const std::string& op, const DeviceGroup& group,
-                               double bytes, Prices& prices);
+                               double bytes);
 
 /// Bus bandwidth over algorithm bandwidth: the rate at which each link works. nccl-tests, PERFORMANCE.md.
 double busbw_factor(const std::string& op, double ranks, bool in_network = false);

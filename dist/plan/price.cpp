@@ -1,68 +1,99 @@
 #include "dist/plan/price.h"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 
 namespace tessera::plan {
-namespace {
 
-/// The busier direction of one rank's round.
-Volume busier(const Round& round) {
-  const Traffic both = traffic({round});
-  return {std::max(both.sent.messages, both.received.messages),
-          std::max(both.sent.elements, both.received.elements)};
+Path operator+(const Path& a, const Path& b) {
+  return {a.rounds + b.rounds, a.messages + b.messages, a.sent + b.sent, a.added + b.added};
 }
 
-/// A call with one element in each part; what is summed or copied whole has one for each rank.
-Call even_call(Kind kind, int rank, int ranks) {
-  Call call = {.kind = kind, .rank = rank, .ranks = ranks, .count = ranks};
-  if (kind == Kind::barrier) call.count = 1;
-  if (kind == Kind::reduce_scatter || kind == Kind::all_gather || kind == Kind::gather ||
-      kind == Kind::scatter)
-    call.parts = shares(ranks, ranks);
-  if (kind == Kind::all_to_all) {
-    call.count = 2 * ranks;
-    call.parts = shares(2 * ranks, 2 * ranks);
+namespace {
+
+// One exchange after the other, each of all the bytes.
+Path exchanges(double rounds, bool adds) { return {rounds, rounds, rounds, adds ? rounds : 0}; }
+
+// The sizes that all formulas are made of. Where ranks are no power of two, folded ones pair up with active
+// ones.
+struct Sizes {
+  double ranks, active, folded, log_active, log_up, all_but_one;
+
+  explicit Sizes(int p)
+      : ranks(p),
+        active(std::bit_floor(static_cast<unsigned>(p))),
+        folded(ranks - active),
+        log_active(std::log2(active)),
+        log_up(std::bit_width(static_cast<unsigned>(p - 1))),
+        all_but_one(1 - 1.0 / p) {}
+
+  bool folds() const { return folded > 0; }
+  Path ring() const { return {ranks - 1, ranks - 1, all_but_one, 0}; }
+  Path tree() const { return exchanges(log_up, false); }
+  Path scatter() const { return {log_up, log_up, all_but_one, 0}; }
+  // Among active ranks.
+  Path doubling() const { return {log_active, log_active, 1 - 1 / active, 0}; }
+  // Of one part for each rank: a folded rank gives its own and gets all, and of k active ranks as many as can
+  // have two.
+  Path doubling_of_parts() const {
+    Path path{log_active, log_active, 0, 0};
+    for (double k = 1; k < active; k *= 2) path.sent += (k + std::min(k, folded)) / ranks;
+    return folds() ? path + Path{2, 2, 1 + 1 / ranks, 0} : path;
   }
-  return call;
+};
+
+// What folded ranks give before, and get after.
+Path around(const Sizes& s, const Path& path) {
+  return s.folds() ? exchanges(1, true) + path + exchanges(1, false) : path;
+}
+
+Path adding(Path path) {
+  path.added = path.sent;
+  return path;
+}
+
+double blocks_with_a_bit(int ranks) {
+  double steps = 0;
+  for (int way = 1; way < ranks; ++way) steps += std::popcount(static_cast<unsigned>(way));
+  return steps;
 }
 
 }  // namespace
 
-Path longest_path(const std::vector<Rounds>& by_rank, double count) {
-  Path path;
-  for (std::size_t r = 0; r < by_rank.front().size(); ++r) {
-    Volume busiest;
-    for (const Rounds& rounds : by_rank) {
-      const Volume here = busier(rounds[r]);
-      busiest = {std::max(busiest.messages, here.messages), std::max(busiest.elements, here.elements)};
-    }
-    path.messages += static_cast<double>(busiest.messages);
-    path.arrays += static_cast<double>(busiest.elements) / count;
-  }
-  return path;
-}
-
-std::pair<Rounds, double> even_rounds(Kind kind, Algorithm algorithm, int rank, int ranks) {
-  const Call call = even_call(kind, rank, ranks);
-  const double own = static_cast<double>(kind == Kind::all_to_all ? ranks : call.count);
-  return {schedule(call, algorithm).rounds, kind == Kind::all_to_all ? own * ranks : own};
-}
-
 Path path_of(Kind kind, Algorithm algorithm, int ranks) {
-  const auto [rounds, count] = even_rounds(kind, algorithm, 0, ranks);
-  return longest_path({rounds}, count);
+  const Sizes s(ranks);
+  const bool sums = kind == Kind::reduce_scatter || kind == Kind::reduce;
+  const auto once = [&](const Path& path) { return sums ? adding(path) : path; };
+  switch (algorithm) {
+    case Algorithm::ring:
+      if (kind == Kind::all_reduce) return adding(s.ring()) + s.ring();
+      if (kind == Kind::broadcast || kind == Kind::reduce) return s.scatter() + once(s.ring());
+      return once(s.ring());
+    case Algorithm::recursive_doubling:
+      return around(s, exchanges(s.log_active, true));
+    case Algorithm::halving_doubling:
+      if (kind == Kind::all_reduce) return around(s, adding(s.doubling()) + s.doubling());
+      return once(s.doubling_of_parts()) + Path{.added = sums && s.folds() ? -1 / s.ranks : 0};
+    case Algorithm::binomial:
+      if (kind == Kind::all_reduce) return adding(s.tree()) + s.tree();
+      return kind == Kind::gather || kind == Kind::scatter ? s.scatter() : once(s.tree());
+    case Algorithm::bruck:
+      if (kind == Kind::all_gather) return {s.log_up, s.log_up, s.all_but_one, 0};
+      // Each block is packed before it is sent, and unpacked once: twice what an addition would take.
+      return {s.log_up, s.log_up, blocks_with_a_bit(ranks) / ranks,
+              2 * (blocks_with_a_bit(ranks) / ranks + s.all_but_one)};
+    case Algorithm::pairwise:
+      return once({ranks > 1 ? 1.0 : 0.0, s.ranks - 1, s.all_but_one, 0});
+    default:  // dissemination
+      return {s.log_up, s.log_up, 0, 0};
+  }
 }
 
 std::vector<Algorithm> priced_algorithms(Kind kind) {
   std::vector<Algorithm> all = algorithms_of(kind);
   std::erase(all, Algorithm::hierarchical);
   return all;
-}
-
-const Path& Prices::path(Kind kind, Algorithm algorithm, int ranks) {
-  const auto key = std::make_pair(std::make_pair(kind, algorithm), ranks);
-  const auto found = paths_.find(key);
-  return found != paths_.end() ? found->second : paths_[key] = path_of(kind, algorithm, ranks);
 }
 
 }  // namespace tessera::plan

@@ -62,7 +62,7 @@ json compute_json(const json& run, const Model& model) {
 }
 
 /// Every operation's own messages and bytes, priced.
-json comm_json(const json& run, const std::optional<MessageCost>& link) {
+json comm_json(const json& run, const std::optional<LinkPrice>& link) {
   json rows = json::array();
   for (const json& row : at(run, "comm", json::value_t::array)) {
     json out = {{"op", word_at(row, "op")},           {"axis", word_at(row, "axis")},
@@ -71,9 +71,9 @@ json comm_json(const json& run, const std::optional<MessageCost>& link) {
                 {"bytes", number_at(row, "bytes")}};
     out["seconds"] = nullptr;
     if (link)
-      out["seconds"] =
-          compared(number_at(row, "messages") * link->latency_s + number_at(row, "bytes") * link->s_per_byte,
-                   number_at(row, "seconds"));
+      out["seconds"] = compared(
+          number_at(row, "messages") * link->alpha_s + number_at(row, "bytes") * link->beta_s_per_byte,
+          number_at(row, "seconds"));
     rows.push_back(out);
   }
   return rows;
@@ -99,12 +99,12 @@ json gradient_bytes_json(const json& run, const Model& model) {
   return compared(static_cast<double>(traffic.sent.elements) * bytes, sent / steps);
 }
 
-std::optional<MessageCost> read_link(Request& request) {
+std::optional<LinkPrice> read_link(Request& request) {
   const std::optional<double> latency = request.number("alpha_s", Unit::seconds);
   const std::optional<double> per_byte = request.number("beta_s_per_byte");
   require(latency.has_value() == per_byte.has_value(), "alpha_s", "and beta_s_per_byte belong together");
   if (!latency) return std::nullopt;
-  return MessageCost{*latency, *per_byte};
+  return LinkPrice{*latency, *per_byte, *latency};
 }
 
 std::string percent(double part) {
@@ -130,7 +130,7 @@ std::string verdict(const json& ranks, const json& compute) {
 
 json query_check(Request& request) {
   const json& run = request.any("run");
-  const std::optional<MessageCost> link = read_link(request);
+  const std::optional<LinkPrice> link = read_link(request);
   const json &config = at(run, "config", json::value_t::object),
              &layout = at(run, "layout", json::value_t::object);
   const Model model = model_from_json(at(config, "model", json::value_t::object));

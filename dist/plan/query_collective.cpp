@@ -79,8 +79,7 @@ json query_collective(Request& request) {
   require(group.ring_axes <= h.axes, "ring_axes", "got ", group.ring_axes, ", but ", h.name, " has ", h.axes);
   const json& own_levels = request.any("levels");
 
-  Prices prices;
-  const std::vector<CollectiveCost> costs = collective_costs(h, op, group, bytes, prices);
+  const std::vector<CollectiveCost> costs = collective_costs(h, op, group, bytes);
   json costs_json = json::array();
   for (const CollectiveCost& c : costs) costs_json.push_back(cost_json(c, op, bytes, ranks));
   const std::vector<SwitchLevel> levels =

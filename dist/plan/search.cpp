@@ -60,7 +60,7 @@ class Search {
           fullest(stage_memory({in_.model, l, in_.state, in_.activations, in_.batch, in_.sequence}));
       if (!leanest || memory.total() < leanest->memory.total()) leanest = {l, {}, memory};
       if (memory.total() > in_.hardware.memory_bytes) return;
-      const StepCost cost = step_cost(in_.model, in_.hardware, l, in_.batch, in_.sequence, prices_);
+      const StepCost cost = step_cost(in_.model, in_.hardware, l, in_.batch, in_.sequence);
       if (!best || cost.step_s() < best->cost.step_s()) best = {l, cost, memory};
     });
     if (best) {
@@ -98,7 +98,6 @@ class Search {
 
   const SearchInput& in_;
   double sequences_;
-  Prices prices_;
   SearchResult result_;
 };
 

@@ -12,9 +12,8 @@ namespace {
 /// One step's sizes and prices.
 class StepPricer {
  public:
-  StepPricer(const Model& m, const Hardware& h, const Layout& l, double batch, double sequence,
-             Prices& prices)
-      : m_(m), h_(h), l_(l), sequence_(sequence), prices_(prices) {
+  StepPricer(const Model& m, const Hardware& h, const Layout& l, double batch, double sequence)
+      : m_(m), h_(h), l_(l), sequence_(sequence) {
     const double sequences = std::ceil(batch / sequence / (l.dp * l.microbatches));
     tokens_ = sequences * sequence / l.cp;
     layers_ = std::ceil(m.layers / l.pp);
@@ -46,7 +45,7 @@ class StepPricer {
   double collective(const char* op, double size, double stride, double bytes) {
     if (size == 1) return 0;
     const double axes = h_.fabric == Fabric::torus && stride > 1 ? std::max(1.0, h_.axes - 1) : 1;
-    return collective_cost(h_, op, {size, stride, axes}, bytes, prices_).seconds;
+    return collective_cost(h_, op, {size, stride, axes}, bytes).seconds;
   }
 
   /// Of the fullest stage: the most layers, or the last one's and the head.
@@ -121,14 +120,13 @@ class StepPricer {
   const Hardware& h_;
   const Layout& l_;
   double sequence_, tokens_ = 0, layers_ = 0;
-  Prices& prices_;
 };
 
 }  // namespace
 
 StepCost step_cost(const Model& model, const Hardware& hardware, const Layout& layout, double batch,
-                   double sequence, Prices& prices) {
-  return StepPricer(model, hardware, layout, batch, sequence, prices).cost();
+                   double sequence) {
+  return StepPricer(model, hardware, layout, batch, sequence).cost();
 }
 
 }  // namespace tessera::plan

@@ -31,6 +31,6 @@ struct StepCost {
 /// Gradients are summed once per step, behind the last microbatch's backward; ZeRO 3 gathers weights for each
 /// pass of each microbatch, behind all compute. What cannot divide counts as its largest part.
 StepCost step_cost(const Model& model, const Hardware& hardware, const Layout& layout, double batch,
-                   double sequence, Prices& prices);
+                   double sequence);
 
 }  // namespace tessera::plan
