@@ -37,6 +37,15 @@ struct Result {
   double busbw() const { return algbw() * plan::busbw_factor(to_string(op), ranks); }
 };
 
+bool has_root(Kind op) {
+  return op == Kind::broadcast || op == Kind::reduce || op == Kind::gather || op == Kind::scatter;
+}
+
+bool has_parts(Kind op) {
+  return op == Kind::reduce_scatter || op == Kind::all_gather || op == Kind::gather || op == Kind::scatter ||
+         op == Kind::all_to_all;
+}
+
 /// What a collective works on: memory of a tensor, which has huge pages where the system has.
 struct Operand {
   Kind op;
@@ -44,17 +53,16 @@ struct Operand {
   Tensor memory;
   std::span<float> x;
 
-  Operand(Kind kind, Index asked_bytes, int ranks) : op(kind), bytes(asked_bytes / 4 * 4) {
-    if (op == Kind::all_to_all) bytes = std::max<Index>(1, bytes / 4 / ranks) * 4 * ranks;
+  // The bytes asked for in whole elements, as many for each rank: MPI's calls for parts of one size are its
+  // fast ones, and where some have none, not all ranks take part.
+  Operand(Kind kind, Index asked_bytes, int ranks) : op(kind) {
+    const Index parts = has_parts(op) ? ranks : 1;
+    bytes = std::max<Index>(1, asked_bytes / 4 / parts) * parts * 4;
     memory =
         Tensor::zeros({op == Kind::all_to_all ? bytes / 2 : bytes / 4}, DType::f32, Category::communication);
     x = {static_cast<float*>(memory.storage()->data()), static_cast<std::size_t>(memory.numel())};
   }
 };
-
-bool has_root(Kind op) {
-  return op == Kind::broadcast || op == Kind::reduce || op == Kind::gather || op == Kind::scatter;
-}
 
 void call(const Comm& comm, Operand& o, Algorithm algorithm) {
   const dist::CollectiveOptions options{.algorithm = algorithm};
