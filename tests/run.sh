@@ -4,9 +4,6 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-# Tests read what programs say. In a root without /sys, libraries below MPI have words of their own at every start.
-export UCX_LOG_LEVEL=fatal HWLOC_HIDE_ERRORS=2
-
 # The report is looked at in a browser.
 command -v chromium chromium-browser google-chrome >/dev/null || bash examples/setup.sh --also chromium
 bash examples/setup.sh build all -DTESSERA_WERROR=ON
