@@ -24,22 +24,26 @@ namespace {
 class Patience {
  public:
   explicit Patience(bool crowded)
-      : crowded_(crowded), spin_s_(crowded ? 0 : 20e-6), yield_s_(crowded ? 20e-6 : 100e-6) {}
+      : crowded_(crowded), spin_s_(crowded ? 0 : 20e-6), yield_s_(crowded ? 20e-6 : 100e-6) {
+    reset();
+  }
 
   void reset() {
     since_s_ = 0;
     looks_ = 0;
+    spins_ = !crowded_;
   }
 
   /// in_flight_bytes() is asked for where it matters.
   template <class InFlight>
   void pause(InFlight in_flight_bytes) {
-    if (!crowded_ && ++looks_ < kFirstLooks) return;
+    if (spins_ && ++looks_ % kLooks != 0) return;
     const double time_s = now_s();
     if (since_s_ == 0) since_s_ = time_s;
     const double waited_s = time_s - since_s_;
     const double bytes = crowded_ ? 0 : static_cast<double>(in_flight_bytes());
-    if (waited_s < spin_s_ + kFast_s_per_byte * bytes) return;
+    spins_ = waited_s < spin_s_ + kFast_s_per_byte * bytes;
+    if (spins_) return;
     if (waited_s < std::max(yield_s_, kSlow_s_per_byte * bytes))
       sched_yield();
     else
@@ -47,8 +51,8 @@ class Patience {
   }
 
  private:
-  // Looks at what may have arrived before the first one at the clock, which takes as long as either.
-  static constexpr int kFirstLooks = 16;
+  // Looks at what may have arrived between looks at the clock, which take half as long.
+  static constexpr int kLooks = 16;
   // What bytes in flight take at memory's speed, and at most.
   static constexpr double kFast_s_per_byte = 0.25e-9, kSlow_s_per_byte = 2e-9;
 
@@ -57,7 +61,7 @@ class Patience {
     nanosleep(&time, nullptr);
   }
 
-  bool crowded_;
+  bool crowded_, spins_ = false;
   double spin_s_, yield_s_, since_s_ = 0;
   int looks_ = 0;
 };
