@@ -28,6 +28,11 @@ void on_signal(int signal) {
   if (signal == SIGINT && this_rank == 0 && write(STDERR_FILENO, kText, sizeof(kText) - 1) < 0) return;
 }
 
+#ifdef __SANITIZE_ADDRESS__
+constexpr bool kSanitizerTells = true;  // it has more to say about a crash than we
+#else
+constexpr bool kSanitizerTells = false;
+#endif
 constexpr int kCrashes[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 char crash_text[64];  // made beforehand: whoever has crashed may hold the lock of malloc
 std::size_t crash_length = 0;
@@ -103,14 +108,13 @@ void install_handlers() {
   for (int signal : {SIGINT, SIGTERM}) sigaction(signal, &action, nullptr);
   std::set_terminate(on_terminate);
 
-#ifndef __SANITIZE_ADDRESS__  // which has more to say
+  if (kSanitizerTells) return;
   // Instead of UCX's handlers, whose backtrace takes locks and may wait for ever, and the job with it.
   const std::string text = as_rank("crashed\n");
   crash_length = text.copy(crash_text, sizeof(crash_text));
   action.sa_handler = on_crash;
   action.sa_flags = static_cast<int>(SA_RESETHAND);
   for (int signal : kCrashes) sigaction(signal, &action, nullptr);
-#endif
 }
 
 }  // namespace tessera::dist
