@@ -48,7 +48,8 @@ void bench_gemm(const BenchOptions& options) {
   check_writable_file("--json", options.json);
   nlohmann::json results = nlohmann::json::array();
   fmt::print("GFLOP/s in {}, {} threads\n{:<12}{:>7}{:>9}{:>8}{:>12}{:>10}{:>12}\n", to_string(options.dtype),
-             options.threads, "layer", "rows", "outputs", "inputs", "y = x w^T", "dx = dy w", "dw = dy^T x");
+             context().threads, "layer", "rows", "outputs", "inputs", "y = x w^T", "dx = dy w",
+             "dw = dy^T x");
   for (const LinearShape& s : shapes(config, options.batch)) {
     const Rates r = rates(s, options.dtype);
     fmt::print("{:<12}{:>7}{:>9}{:>8}{:>12.1f}{:>10.1f}{:>12.1f}\n", s.what, s.rows, s.outputs, s.inputs,

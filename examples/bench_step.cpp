@@ -11,9 +11,9 @@
 #include "examples/gemm_peak.h"
 #include "examples/memory_check.h"
 #include "examples/process.h"
+#include "examples/random_batch.h"
 #include "examples/text.h"
 #include "nn/train_step.h"
-#include "tensor/random.h"
 
 namespace tessera {
 namespace {
@@ -37,17 +37,6 @@ struct Results {
 
   double share_of_peak() const { return achieved_flops / gemm_peak_flops; }
 };
-
-nn::Batch random_batch(const nn::ModelConfig& config, Index sequences) {
-  const auto draw = [&](const char* name) {
-    const RandomStream stream(1, name);
-    std::vector<std::int32_t> tokens(static_cast<std::size_t>(sequences * config.context));
-    for (Index i = 0; auto& token : tokens)
-      token = static_cast<std::int32_t>(stream.below(i++, config.vocab));
-    return tokens;
-  };
-  return nn::make_batch(draw("tokens"), draw("targets"), config.context);
-}
 
 Measurements measure(nn::Transformer& model, const nn::Batch& batch, const BenchOptions& options) {
   nn::Optimizer optimizer(model.parameters(), {});
@@ -77,7 +66,7 @@ Results run(const BenchOptions& options, const nn::ModelConfig& config) {
   check_memory(model, {options.batch, 1, options.dtype, {}});
   model.set_recompute(options.recompute);
   model.materialize(1, options.dtype);
-  const Measurements m = measure(model, random_batch(config, options.batch), options);
+  const Measurements m = measure(model, random_batch(config, options.batch, 1), options);
 
   const dist::StepParts step = median_parts(m.steps);
   const auto tokens = static_cast<double>(options.batch * config.context);

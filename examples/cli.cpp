@@ -178,6 +178,12 @@ void add_gradient_flags(Flags& flags, double& bucket_mb, dist::Algorithm& algori
                   plan::algorithm_names(dist::Kind::all_reduce)));
 }
 
+void add_zero_flag(Flags& flags, int& zero) {
+  flags.number("--zero", zero, kZero,
+               "What those ranks share out instead of holding it each: 0 nothing, 1 the optimizer's state, 2 "
+               "and gradients, 3 and parameters");
+}
+
 void add_network_flag(Flags& flags, std::string& network) {
   flags.text("--network", network, "FILE", "What automatic goes by, as bench collectives --json wrote it");
 }
@@ -235,10 +241,7 @@ void add_flags(CLI::App& app, TrainOptions& o) {
 
   Flags layout(app, "Layout");
   layout.number("--dp", o.degrees.dp, kRanks, "Ranks that share a batch; 0: all that mpirun started");
-  layout.number(
-      "--zero", o.zero, kZero,
-      "What those ranks share out instead of holding it each: 0 nothing, 1 the optimizer's state, 2 and "
-      "gradients, 3 and parameters");
+  add_zero_flag(layout, o.zero);
   layout.number("--shard", o.degrees.shard, kRanks,
                 "Ranks that share it out, which others repeat; 0: all of --dp, 1: none");
   add_gradient_flags(layout, o.bucket_mb, o.algorithm);
@@ -337,11 +340,21 @@ void add_flags(CLI::App& app, BenchOptions& o) {
   };
   common(subcommand("gemm", "Rates of matrix products: squares and those of a model's layers",
                     BenchOptions::Kind::gemm));
-  Flags step = common(
+  const auto steps = [&](CLI::App& sub) {
+    Flags flags = common(sub);
+    flags.number("--steps", o.steps, kCount, "Steps to measure");
+    flags.number("--warmup-steps", o.warmup_steps, kCountOrNone, "Steps before them");
+    add_recompute_flag(flags, o.recompute);
+    return flags;
+  };
+  steps(
       subcommand("step", "Speed and memory of a training step (AdamW, clipping)", BenchOptions::Kind::step));
-  step.number("--steps", o.steps, kCount, "Steps to measure");
-  step.number("--warmup-steps", o.warmup_steps, kCountOrNone, "Steps before them");
-  add_recompute_flag(step, o.recompute);
+  Flags overlap =
+      steps(subcommand("overlap", "How much communication a step hides, and each part alone; under mpirun",
+                       BenchOptions::Kind::overlap));
+  add_zero_flag(overlap, o.zero);
+  add_gradient_flags(overlap, o.bucket_mb, o.algorithm);
+  add_network_flag(overlap, o.network);
   add_collective_flags(subcommand("collectives", "Collectives by every algorithm and by MPI, under mpirun",
                                   BenchOptions::Kind::collectives),
                        o.collectives);

@@ -104,14 +104,17 @@ struct CollectiveBenchOptions {
 };
 
 struct BenchOptions {
-  enum class Kind { step, gemm, collectives } kind = Kind::step;
+  enum class Kind { step, gemm, overlap, collectives } kind = Kind::step;
   CollectiveBenchOptions collectives;
   ModelOptions model;
   nn::Recompute recompute = nn::Recompute::none;
   Index batch = 16, steps = 10, warmup_steps = 3;
+  int zero = 0;
+  double bucket_mb = 2;
+  dist::Algorithm algorithm = dist::Algorithm::automatic;
   DType dtype = DType::f32;
-  int threads = default_threads();
-  std::string json;
+  std::optional<int> threads;  ///< default: the node's cores, shared among its ranks
+  std::string network, json;
 };
 
 /// What to ask the planner. Texts go to it as they are, units and all: it says what they may be.

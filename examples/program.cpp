@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "dist/comm/collectives.h"
+#include "tensor/context.h"
 
 namespace tessera {
 namespace {
@@ -105,6 +106,10 @@ void on_first_rank(const dist::Comm& world, const std::function<void()>& body) {
   dist::broadcast(world, text, 0);
   reason.assign(text.begin(), text.end());
   if (!reason.empty()) throw std::invalid_argument(reason);
+}
+
+void use_threads(const std::optional<int>& threads, const dist::Comm& world) {
+  context().threads = threads.value_or(std::max(1, world.cores_on_node() / world.ranks_on_node()));
 }
 
 }  // namespace tessera

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 
 #include "dist/comm/launch.h"
 
@@ -31,6 +32,9 @@ int run_on_ranks(int argc, char** argv, const ProgramInfo& info, const AddFlags&
 
 /// Runs `body` on rank 0; if it throws std::invalid_argument there, all ranks throw the same. Collective.
 void on_first_rank(const dist::Comm& world, const std::function<void()>& body);
+
+/// How many threads this rank computes with: those asked for, or its share of the node's cores.
+void use_threads(const std::optional<int>& threads, const dist::Comm& world);
 
 inline constexpr int kInterrupted = 130;  ///< a program's exit status after SIGINT
 

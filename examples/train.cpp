@@ -163,7 +163,7 @@ void finish(const Training& run, const History& history) {
 
 int run(const TrainOptions& options, const dist::Comm& world) {
   dist::diagnose(world, options.diagnosis);
-  context().threads = options.threads.value_or(std::max(1, world.cores_on_node() / world.ranks_on_node()));
+  use_threads(options.threads, world);
   const nn::ModelConfig config = configure(options.model);
   const nn::Dataset data = open_data(options.data, config);
   if (!options.network.empty()) dist::set_network(world, read_network(options.network));

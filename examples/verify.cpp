@@ -86,7 +86,7 @@ json to_json(const EqualityCase& what, const Verifier& verifier, const std::vect
 }
 
 int run(const VerifyOptions& options, const dist::Comm& world) {
-  context().threads = options.threads.value_or(std::max(1, world.cores_on_node() / world.ranks_on_node()));
+  use_threads(options.threads, world);
   const bool speaks = world.rank() == 0;
   const EqualityCase what = {configure(options.model), options.batch, options.seed};
   const std::vector<Layout> layouts = asked_layouts(options.layout, world.size());

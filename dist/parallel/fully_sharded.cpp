@@ -75,10 +75,11 @@ class ShardedEmbedding : public nn::Module {
 struct FullySharded::State {
   std::vector<Unit> blocks;
   Unit ends;
+  bool overlap;
 
   bool last(std::size_t i) const { return i + 1 == blocks.size(); }
   void prefetch(std::size_t i) {
-    if (i < blocks.size()) blocks[i].prefetch();
+    if (overlap && i < blocks.size()) blocks[i].prefetch();
   }
 
   void begin_forward() {
@@ -105,10 +106,11 @@ struct FullySharded::State {
   }
 };
 
-FullySharded::FullySharded(nn::Transformer& model, const Axis& shard, const CollectiveOptions& options) {
+FullySharded::FullySharded(nn::Transformer& model, const Axis& shard, const CollectiveOptions& options,
+                           bool overlap) {
   const Comm comm = shard.comm("parameters");
   Buckets units = block_buckets(model);
-  state_ = std::make_shared<State>(State{{}, Unit(std::move(units.back()), comm, options)});
+  state_ = std::make_shared<State>(State{{}, Unit(std::move(units.back()), comm, options), overlap});
   units.pop_back();
   std::ranges::reverse(units);
   for (nn::Parameters& block : units) state_->blocks.emplace_back(std::move(block), comm, options);

@@ -19,7 +19,8 @@ class FullySharded {
  public:
   /// Swaps what surrounds the model's blocks, and its ends; its parameters have storage, owned rows apart.
   /// Collective over the mesh.
-  FullySharded(nn::Transformer& model, const Axis& shard, const CollectiveOptions& options);
+  /// @param overlap whether the next block is gathered while one computes; else when it is needed.
+  FullySharded(nn::Transformer& model, const Axis& shard, const CollectiveOptions& options, bool overlap);
 
   /// After a microbatch's backward: nothing of what was gathered stays.
   void release_all() const;

@@ -107,7 +107,8 @@ Parallel parallelize(nn::Transformer& model, const Mesh& mesh, const ParallelOpt
   auto all = std::make_shared<Strategies>(
       Strategies{mesh.axis("dp").comm("loss"), {}, model.parameters(), collectives});
   if (level == 1 || level == 2) all->shard = shard.comm("parameters");
-  if (level == 3) all->fully_sharded = std::make_unique<FullySharded>(model, shard, collectives);
+  if (level == 3)
+    all->fully_sharded = std::make_unique<FullySharded>(model, shard, collectives, options.overlap);
   Buckets buckets =
       level == 3 ? block_buckets(model) : fill_buckets(model, options.bucket_bytes, options.dtype);
   all->gradients = std::make_unique<GradientFinaliser>(

@@ -13,7 +13,7 @@ struct ParallelOptions {
   double std_override = 0;          ///< see nn::materialize
   int zero = 0;                     ///< level: see zero.h
   Index bucket_bytes = 2 << 20;     ///< of gradients that are sent together; level 3 sends a block's
-  bool overlap = true;              ///< see GradientOptions
+  bool overlap = true;              ///< see GradientOptions and FullySharded
   CollectiveOptions collectives{};  ///< of gradients and parameters
 };
 

@@ -78,7 +78,29 @@ TEST(Bench, CollectivesTimesEveryAlgorithmAndBothYardsticks) {
   EXPECT_NE(refused.err.find("alpha_s"), std::string::npos) << refused.err;
 }
 
+TEST(Bench, OverlapTellsEachPartOfAStep) {
+  const Folder folder;
+  for (const char* level : {"0", "1", "2", "3"}) {
+    const Outcome outcome =
+        run("bench",
+            {"overlap", "--model", "gpt-pico", "--batch", "6", "--steps", "2", "--threads", "1", "--zero",
+             level, "--bucket-mb", "0.02", "--json", folder.path("overlap.json")},
+            3);
+    ASSERT_EQ(outcome.status, 0) << outcome.err;
+    const auto json = read_json(folder.path("overlap.json"));
+    const auto number = [&](const char* field) { return json.at(field).get<double>(); };
+    EXPECT_EQ(number("ranks"), 3);
+    for (const char* field : {"forward_s", "optimizer_s", "communication_s", "step_s"})
+      EXPECT_GT(number(field), 0) << field;
+    EXPECT_GT(number("compute_s"), number("forward_s"));
+    EXPECT_GT(number("step_without_overlap_s"), number("compute_s") / 2);  // other work may slow either
+    EXPECT_NEAR(number("ratio") * number("longer_side_s") + number("beside_s"), number("step_s"), 1e-9);
+  }
+}
+
 TEST(Bench, RefusesWhatItCannotMeasure) {
+  EXPECT_EQ(run("bench", {"overlap"}).status, 2);
+  EXPECT_EQ(run("bench", {"overlap", "--batch", "5"}, 2).status, 2);
   EXPECT_EQ(run("bench", {"collectives"}).status, 2);
   EXPECT_EQ(run("bench", {"collectives", "--op", "point_to_point"}, 2).status, 2);
   EXPECT_EQ(run("bench", {"collectives", "--bytes", "3"}, 2).status, 2);
